@@ -1,5 +1,5 @@
-//! Build script for `candle-kernels`: the PTX of every module, and no library. Kernels for GGUF's formats and for
-//! mixtures of experts are left out; a program that calls them does not link.
+//! Build script for `candle-kernels`: the PTX of every module, and no library. Kernels for GGUF's
+//! formats and for mixtures of experts are left out; a program that calls them does not link.
 
 use std::{env, path::Path};
 

@@ -1,4 +1,5 @@
-//! Chromium driven through its driver: the WebDriver protocol over HTTP, as much of it as the tests need.
+//! Chromium driven through its driver: the WebDriver protocol over HTTP, as much of it as the tests
+//! need.
 
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::CommandExt;
@@ -35,7 +36,9 @@ impl Browser {
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
-            .unwrap_or_else(|error| panic!("chromedriver does not start ({error}): run `make browser`"));
+            .unwrap_or_else(|error| {
+                panic!("chromedriver does not start ({error}): run `make browser`")
+            });
         let port = port(&mut driver);
         let client = client();
         let arguments = [
@@ -55,13 +58,30 @@ impl Browser {
             "goog:loggingPrefs": { "browser": "ALL", "performance": "ALL" },
         } } });
         let root = format!("http://127.0.0.1:{port}/session");
-        let made: Value = client.post(&root).json(&capabilities).send().await.unwrap().json().await.unwrap();
-        let id = made["value"]["sessionId"].as_str().unwrap_or_else(|| panic!("no browser: {made}"));
-        Self { driver, client, session: format!("{root}/{id}"), service: service.to_owned() }
+        let made: Value = client
+            .post(&root)
+            .json(&capabilities)
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap();
+        let id = made["value"]["sessionId"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no browser: {made}"));
+        Self {
+            driver,
+            client,
+            session: format!("{root}/{id}"),
+            service: service.to_owned(),
+        }
     }
 
     async fn call(&self, method: Method, path: &str, body: Option<Value>) -> Value {
-        let mut request = self.client.request(method, format!("{}{path}", self.session));
+        let mut request = self
+            .client
+            .request(method, format!("{}{path}", self.session));
         if let Some(body) = body {
             request = request.json(&body);
         }
@@ -77,56 +97,85 @@ impl Browser {
 
     /// A command of the browser itself.
     async fn command(&self, name: &str, parameters: Value) -> Value {
-        self.post("/goog/cdp/execute", json!({ "cmd": name, "params": parameters })).await
+        self.post(
+            "/goog/cdp/execute",
+            json!({ "cmd": name, "params": parameters }),
+        )
+        .await
     }
 
     /// Opens a page of the service.
     pub(crate) async fn open(&self, path: &str) {
-        self.post("/url", json!({ "url": format!("{}{path}", self.service) })).await;
+        self.post("/url", json!({ "url": format!("{}{path}", self.service) }))
+            .await;
         self.wait("return true").await;
     }
 
     /// Path and query of the page that is open.
     pub(crate) async fn address(&self) -> String {
         let url = self.call(Method::GET, "/url", None).await;
-        url.as_str().unwrap().trim_start_matches(&self.service).to_owned()
+        url.as_str()
+            .unwrap()
+            .trim_start_matches(&self.service)
+            .to_owned()
     }
 
     async fn find(&self, css: &str) -> String {
-        let found = self.post("/element", json!({ "using": "css selector", "value": css })).await;
+        let found = self
+            .post("/element", json!({ "using": "css selector", "value": css }))
+            .await;
         found[ELEMENT].as_str().unwrap().to_owned()
     }
 
     /// What is written in the first element that fits, as it is seen.
     pub(crate) async fn text(&self, css: &str) -> String {
         let element = self.find(css).await;
-        let text = self.call(Method::GET, &format!("/element/{element}/text"), None).await;
+        let text = self
+            .call(Method::GET, &format!("/element/{element}/text"), None)
+            .await;
         text.as_str().unwrap().to_owned()
     }
 
     /// How many elements fit.
     pub(crate) async fn count(&self, css: &str) -> usize {
-        let found = self.post("/elements", json!({ "using": "css selector", "value": css })).await;
+        let found = self
+            .post(
+                "/elements",
+                json!({ "using": "css selector", "value": css }),
+            )
+            .await;
         found.as_array().unwrap().len()
     }
 
     pub(crate) async fn click(&self, css: &str) {
         let element = self.find(css).await;
-        self.post(&format!("/element/{element}/click"), json!({})).await;
+        self.post(&format!("/element/{element}/click"), json!({}))
+            .await;
     }
 
     /// Writes into a field, or presses keys where the focus is.
     pub(crate) async fn write(&self, css: &str, text: &str) {
         let element = self.find(css).await;
-        self.post(&format!("/element/{element}/value"), json!({ "text": text })).await;
+        self.post(
+            &format!("/element/{element}/value"),
+            json!({ "text": text }),
+        )
+        .await;
     }
 
     /// Presses keys, wherever the focus is. `\n` is Enter.
     pub(crate) async fn press(&self, keys: &str) {
         for key in keys.chars() {
             let key = if key == '\n' { '\u{e007}' } else { key };
-            let actions = [json!({ "type": "keyDown", "value": key }), json!({ "type": "keyUp", "value": key })];
-            self.post("/actions", json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] })).await;
+            let actions = [
+                json!({ "type": "keyDown", "value": key }),
+                json!({ "type": "keyUp", "value": key }),
+            ];
+            self.post(
+                "/actions",
+                json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] }),
+            )
+            .await;
         }
     }
 
@@ -145,12 +194,15 @@ impl Browser {
     }
 
     async fn arrive(&self) {
-        self.wait("return window.left === undefined && document.readyState === 'complete'").await;
+        self.wait("return window.left === undefined && document.readyState === 'complete'")
+            .await;
     }
 
     /// Waits until a script says so of a page that has been painted: keys pressed before are lost.
     async fn wait(&self, script: &str) {
-        let there = format!("if (performance.getEntriesByType('paint').length === 0) return false; {script}");
+        let there = format!(
+            "if (performance.getEntriesByType('paint').length === 0) return false; {script}"
+        );
         for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
             if self.script(&there).await == true {
                 return;
@@ -162,36 +214,51 @@ impl Browser {
 
     /// Chooses in a list of the form.
     pub(crate) async fn choose(&self, name: &str, value: &str) {
-        let script = format!("document.querySelector('select[name={name}]').value = {}", json!(value));
+        let script = format!(
+            "document.querySelector('select[name={name}]').value = {}",
+            json!(value)
+        );
         self.script(&script).await;
     }
 
     /// What a script returns.
     pub(crate) async fn script(&self, script: &str) -> Value {
-        self.post("/execute/sync", json!({ "script": script, "args": [] })).await
+        self.post("/execute/sync", json!({ "script": script, "args": [] }))
+            .await
     }
 
     /// Makes the page so many pixels wide.
     pub(crate) async fn widen(&self, pixels: u32) {
-        let size = json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": false });
-        self.command("Emulation.setDeviceMetricsOverride", size).await;
+        let size =
+            json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": false });
+        self.command("Emulation.setDeviceMetricsOverride", size)
+            .await;
     }
 
     /// Lets the system prefer `light` or `dark`.
     pub(crate) async fn prefer(&self, colours: &str) {
-        let features = json!({ "features": [{ "name": "prefers-color-scheme", "value": colours }] });
+        let features =
+            json!({ "features": [{ "name": "prefers-color-scheme", "value": colours }] });
         self.command("Emulation.setEmulatedMedia", features).await;
     }
 
     /// Leaves a picture of the whole page.
     pub(crate) async fn picture(&self, name: &str) {
-        let shot = self.command("Page.captureScreenshot", json!({ "captureBeyondViewport": true })).await;
-        let bytes = base64::engine::general_purpose::STANDARD.decode(shot["data"].as_str().unwrap()).unwrap();
+        let shot = self
+            .command(
+                "Page.captureScreenshot",
+                json!({ "captureBeyondViewport": true }),
+            )
+            .await;
+        let bytes = base64::engine::general_purpose::STANDARD
+            .decode(shot["data"].as_str().unwrap())
+            .unwrap();
         std::fs::create_dir_all(pictures()).unwrap();
         std::fs::write(pictures().join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// Ends the browser. Nothing may stand in its console, and no page may have asked anybody but the service.
+    /// Ends the browser. Nothing may stand in its console, and no page may have asked anybody but
+    /// the service.
     pub(crate) async fn close(self) {
         let console = self.post("/se/log", json!({ "type": "browser" })).await;
         assert_eq!(console, json!([]), "the console is empty");
@@ -199,8 +266,13 @@ impl Browser {
         for event in events.as_array().unwrap() {
             let event: Value = serde_json::from_str(event["message"].as_str().unwrap()).unwrap();
             let asked = event["message"]["params"]["request"]["url"].as_str();
-            if let Some(url) = asked.filter(|_| event["message"]["method"] == "Network.requestWillBeSent") {
-                assert!(url.starts_with(&self.service) || url.starts_with("data:"), "a page asked {url}");
+            if let Some(url) =
+                asked.filter(|_| event["message"]["method"] == "Network.requestWillBeSent")
+            {
+                assert!(
+                    url.starts_with(&self.service) || url.starts_with("data:"),
+                    "a page asked {url}"
+                );
             }
         }
         self.call(Method::DELETE, "", None).await;
@@ -217,7 +289,8 @@ impl Drop for Browser {
     }
 }
 
-/// A client of addresses on this machine. All of this crate's are told which cryptography they would use, though none does.
+/// A client of addresses on this machine. All of this crate's are told which cryptography they
+/// would use, though none does.
 pub(crate) fn client() -> Client {
     // Another test has installed it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -228,7 +301,8 @@ fn pictures() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser")
 }
 
-/// The port a driver chose. What it says later is read by nobody and fills no pipe: it says nothing more.
+/// The port a driver chose. What it says later is read by nobody and fills no pipe: it says nothing
+/// more.
 fn port(driver: &mut Child) -> u16 {
     let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
     let told = lines.map_while(Result::ok).find_map(|line| {

@@ -11,7 +11,9 @@ async fn why_a_completion_got_nothing_is_found_and_it_is_graded_again() {
     let browser = Browser::start(&service.address).await;
     browser.open("/ui").await;
     browser.picture("home").await;
-    browser.follow("a.open[href='/ui/run?name=pizza%2Fsmall']").await;
+    browser
+        .follow("a.open[href='/ui/run?name=pizza%2Fsmall']")
+        .await;
     assert!(browser.text("h1").await.contains("pizza/small"));
     assert!(browser.count("svg.chart").await >= 8, "charts");
     browser.picture("run").await;
@@ -20,10 +22,16 @@ async fn why_a_completion_got_nothing_is_found_and_it_is_graded_again() {
     browser.choose("grader", "math").await;
     browser.follow("form.filter button").await;
     let address = browser.address().await;
-    assert!(address.contains("verdict=wrong_answer") && address.contains("run=pizza%2Fsmall"), "{address}");
+    assert!(
+        address.contains("verdict=wrong_answer") && address.contains("run=pizza%2Fsmall"),
+        "{address}"
+    );
     browser.picture("grades").await;
     browser.go("jj\n").await;
-    assert!(browser.address().await.starts_with("/ui/grades/0"), "the second row opened");
+    assert!(
+        browser.address().await.starts_with("/ui/grades/0"),
+        "the second row opened"
+    );
     assert_eq!(browser.text(".compared .side + pre").await, "\\frac{3}{8}");
     assert_eq!(browser.text(".compared div:nth-of-type(2) del").await, "5");
     assert_eq!(browser.text("#completion mark").await, "\\frac{5}{8}");
@@ -42,7 +50,9 @@ async fn adjudicating_from_the_queue_moves_the_interval_of_the_channel() {
     let browser = Browser::start(&service.address).await;
     let interval = async || {
         browser.open("/ui/channels").await;
-        browser.text("tr[data-channel='math/default@1'] .rate:nth-of-type(7)").await
+        browser
+            .text("tr[data-channel='math/default@1'] .rate:nth-of-type(7)")
+            .await
     };
     assert_eq!(interval().await, "not known");
     browser.open("/ui").await;
@@ -57,25 +67,47 @@ async fn adjudicating_from_the_queue_moves_the_interval_of_the_channel() {
         let before = browser.address().await;
         browser.go(key).await;
         let after = browser.address().await;
-        assert!(after.starts_with("/ui/queue/") && after != before, "{key}: from {before} to {after}");
+        assert!(
+            after.starts_with("/ui/queue/") && after != before,
+            "{key}: from {before} to {after}"
+        );
     }
     let first = interval().await;
-    assert!(first.contains("measured") && first.contains(" to "), "{first}");
+    assert!(
+        first.contains("measured") && first.contains(" to "),
+        "{first}"
+    );
     browser.picture("channels").await;
     browser.go("gq").await;
-    assert_eq!(browser.count(".list .row").await, 4, "what was said, without what was skipped");
+    assert_eq!(
+        browser.count(".list .row").await,
+        4,
+        "what was said, without what was skipped"
+    );
     browser.choose("channel", "math/default").await;
     browser.choose("passes", "false").await;
     browser.follow("#draw").await;
-    browser.write("textarea[name=note]", "five eighths are eaten").await;
+    browser
+        .write("textarea[name=note]", "five eighths are eaten")
+        .await;
     browser.follow("#right").await;
     let second = interval().await;
     assert_ne!(first, second);
     browser.open("/ui/queue").await;
-    assert!(browser.text(".list .row").await.contains("five eighths are eaten"));
+    assert!(
+        browser
+            .text(".list .row")
+            .await
+            .contains("five eighths are eaten")
+    );
     let channels = service.get("/v1/channels").await;
     let mut channels = channels["channels"].as_array().unwrap().iter();
-    assert_eq!(channels.find(|channel| channel["channel"] == "math/default").unwrap()["checked_negatives"], 5);
+    assert_eq!(
+        channels
+            .find(|channel| channel["channel"] == "math/default")
+            .unwrap()["checked_negatives"],
+        5
+    );
     browser.close().await;
     service.stop().await;
 }
@@ -115,10 +147,16 @@ async fn what_is_wrong_with_a_dataset_is_found_and_told_from_what_was() {
     browser.go("gk").await;
     browser.picture("checks").await;
     browser.go("j\n").await;
-    assert_eq!(browser.address().await, format!("/ui/checks/{}", newest["check"].as_str().unwrap()));
+    assert_eq!(
+        browser.address().await,
+        format!("/ui/checks/{}", newest["check"].as_str().unwrap())
+    );
     assert_eq!(browser.count("tbody .row").await, 2, "codes");
     let codes = browser.text("tbody:has(.row)").await;
-    assert!(codes.contains("gold-missing") && codes.contains("refusal-accepted"), "{codes}");
+    assert!(
+        codes.contains("gold-missing") && codes.contains("refusal-accepted"),
+        "{codes}"
+    );
     browser.picture("check").await;
     let findings = async || browser.count("td.wide").await;
     assert_eq!(findings().await, 2);
@@ -126,7 +164,11 @@ async fn what_is_wrong_with_a_dataset_is_found_and_told_from_what_was() {
     assert_eq!(findings().await, 1);
     assert!(browser.text("td.wide").await.contains("I cannot help"));
     browser.follow("thead a").await;
-    assert_eq!(browser.count("thead a").await, 0, "the first check has none before it");
+    assert_eq!(
+        browser.count("thead a").await,
+        0,
+        "the first check has none before it"
+    );
     browser.close().await;
     service.stop().await;
 }
@@ -136,19 +178,33 @@ async fn everything_is_reached_by_keys() {
     let service = Service::with_run(2).await;
     let browser = Browser::start(&service.address).await;
     browser.open("/ui").await;
-    let pages = ["runs", "grades", "queue", "channels", "disagreements", "suspects", "checks"];
+    let pages = [
+        "runs",
+        "grades",
+        "queue",
+        "channels",
+        "disagreements",
+        "suspects",
+        "checks",
+    ];
     for (key, page) in ["r", "g", "q", "c", "d", "s", "k"].into_iter().zip(pages) {
         browser.go(&format!("g{key}")).await;
         assert_eq!(browser.address().await, format!("/ui/{page}"));
     }
     browser.open("/ui/grades").await;
     browser.press("jjk").await;
-    let focus = "const row = document.activeElement.closest('.row'); return [...row.parentNode.children].indexOf(row)";
+    let focus = "const row = document.activeElement.closest('.row'); return \
+                 [...row.parentNode.children].indexOf(row)";
     assert_eq!(browser.script(focus).await, 0);
     let outline = "return getComputedStyle(document.activeElement).outlineStyle";
     assert_eq!(browser.script(outline).await, "solid", "the focus is seen");
     browser.press("?").await;
-    assert!(browser.text("dialog[open]").await.contains("next and previous row"));
+    assert!(
+        browser
+            .text("dialog[open]")
+            .await
+            .contains("next and previous row")
+    );
     browser.press("\u{e00c}").await;
     assert_eq!(browser.count("dialog[open]").await, 0);
     browser.close().await;

@@ -22,7 +22,10 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
         ("disagreements", "/ui/disagreements".to_owned()),
         ("suspects", "/ui/suspects".to_owned()),
         ("checks", "/ui/checks".to_owned()),
-        ("check", format!("/ui/checks/{}", check["check"].as_str().unwrap())),
+        (
+            "check",
+            format!("/ui/checks/{}", check["check"].as_str().unwrap()),
+        ),
         ("missing", "/ui/nothing".to_owned()),
     ]
 }
@@ -33,10 +36,19 @@ async fn nothing_is_wider_than_the_window() {
     let browser = Browser::start(&service.address).await;
     for width in [1_000, 400] {
         browser.widen(width).await;
-        for (name, page) in pages(&service).await.iter().filter(|(name, _)| *name != "missing") {
+        for (name, page) in pages(&service)
+            .await
+            .iter()
+            .filter(|(name, _)| *name != "missing")
+        {
             browser.open(page).await;
-            let wide = browser.script("return document.documentElement.scrollWidth").await;
-            assert!(wide.as_u64().unwrap() <= u64::from(width), "{name} is {wide} wide at {width}");
+            let wide = browser
+                .script("return document.documentElement.scrollWidth")
+                .await;
+            assert!(
+                wide.as_u64().unwrap() <= u64::from(width),
+                "{name} is {wide} wide at {width}"
+            );
             browser.picture(&format!("{name}-{width}")).await;
         }
     }
@@ -74,10 +86,17 @@ async fn every_text_is_read_in_the_light_and_in_the_dark() {
     let browser = Browser::start(&service.address).await;
     for colours in ["light", "dark"] {
         browser.prefer(colours).await;
-        for (name, page) in pages(&service).await.iter().filter(|(name, _)| *name != "missing") {
+        for (name, page) in pages(&service)
+            .await
+            .iter()
+            .filter(|(name, _)| *name != "missing")
+        {
             browser.open(page).await;
             let least = browser.script(CONTRAST).await;
-            assert!(least[0].as_f64().unwrap() >= 4.5, "{name} in the {colours}: {least}");
+            assert!(
+                least[0].as_f64().unwrap() >= 4.5,
+                "{name} in the {colours}: {least}"
+            );
             browser.picture(&format!("{name}-{colours}")).await;
         }
     }
@@ -89,7 +108,11 @@ async fn every_text_is_read_in_the_light_and_in_the_dark() {
 async fn the_choice_of_colours_is_kept() {
     let service = Service::with_run(1).await;
     let browser = Browser::start(&service.address).await;
-    let paper = async || browser.script("return getComputedStyle(document.documentElement).backgroundColor").await;
+    let paper = async || {
+        browser
+            .script("return getComputedStyle(document.documentElement).backgroundColor")
+            .await
+    };
     browser.prefer("light").await;
     browser.open("/ui").await;
     let light = paper().await;
@@ -108,19 +131,33 @@ async fn the_choice_of_colours_is_kept() {
 #[tokio::test]
 async fn a_hostile_completion_runs_nothing_and_moves_nothing() {
     let service = Service::start().await;
-    let text = "<script>window.hit = 1</script><img src=x onerror='window.hit = 2'>\u{202e}mirror\u{1b}[2J \
-        <a href='javascript:window.hit=3' class=open>x</a>"
+    let text = "<script>window.hit = 1</script><img src=x onerror='window.hit = \
+        2'>\u{202e}mirror\u{1b}[2J <a href='javascript:window.hit=3' class=open>x</a>"
         .to_owned();
     let long = format!("{text}{} \\boxed{{{text}}}", "W".repeat(300_000));
     let item = json!({ "id": text, "group": text, "prompt": text, "completion": long, "meta": { "a": text },
         "task": { "type": "math", "answer": text } });
-    let graded = service.grade(&json!({ "run": text, "step": 1, "items": [item] })).await;
+    let graded = service
+        .grade(&json!({ "run": text, "step": 1, "items": [item] }))
+        .await;
     let grade = graded["results"][0]["grade"].as_str().unwrap();
     let browser = Browser::start(&service.address).await;
-    for page in ["/ui", "/ui/runs", "/ui/grades", "/ui/suspects", &format!("/ui/grades/{grade}")] {
+    for page in [
+        "/ui",
+        "/ui/runs",
+        "/ui/grades",
+        "/ui/suspects",
+        &format!("/ui/grades/{grade}"),
+    ] {
         browser.open(page).await;
-        assert_eq!(browser.script("return window.hit").await, Value::Null, "{page}");
-        let wide = browser.script("return document.documentElement.scrollWidth <= innerWidth").await;
+        assert_eq!(
+            browser.script("return window.hit").await,
+            Value::Null,
+            "{page}"
+        );
+        let wide = browser
+            .script("return document.documentElement.scrollWidth <= innerWidth")
+            .await;
         assert_eq!(wide, true, "{page}");
         assert_eq!(browser.count("a[href^='javascript']").await, 0, "{page}");
     }

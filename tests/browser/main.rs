@@ -1,4 +1,5 @@
-//! The operator pages in a real browser, without a window: what operators do there, not only that pages answer.
+//! The operator pages in a real browser, without a window: what operators do there, not only that
+//! pages answer.
 //!
 //! Screenshots are left in `browser/` of the tests' temporary folder, for people to look at.
 

@@ -21,7 +21,8 @@ impl Service {
     /// A node whose rates are read anew for every batch.
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut config: Config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+        let mut config: Config =
+            assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
         config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.channels.refresh_seconds = 0.0;
@@ -35,7 +36,12 @@ impl Service {
             };
             node.serve(listener, stopped).await.unwrap();
         });
-        Self { address, stop: Some(stop), serving: Some(serving), _folder: folder }
+        Self {
+            address,
+            stop: Some(stop),
+            serving: Some(serving),
+            _folder: folder,
+        }
     }
 
     /// The same with a run of some steps, in which right answers become more.
@@ -59,7 +65,14 @@ impl Service {
     }
 
     pub(crate) async fn get(&self, path: &str) -> Value {
-        client().get(format!("{}{path}", self.address)).send().await.unwrap().json().await.unwrap()
+        client()
+            .get(format!("{}{path}", self.address))
+            .send()
+            .await
+            .unwrap()
+            .json()
+            .await
+            .unwrap()
     }
 
     /// Stops serving, and waits until the record is closed.
@@ -84,9 +97,11 @@ pub(crate) fn check() -> Value {
         "counts": { "gold-missing": 1, "refusal-accepted": 1 },
         "findings": [
             { "code": "gold-missing", "severity": "error", "dataset": "train.parquet", "row": 17, "key": "#5d41402abc4b",
-              "message": "the gold answer `N/A` says that there is none; give the answer, or take the row out" },
+              "message": "the gold answer `N/A` says that there is none; give the answer, or take \
+                          the row out" },
             { "code": "refusal-accepted", "severity": "warning", "dataset": "train.parquet", "row": 812, "key": "sum/812",
-              "message": "a completion that says `I cannot help with that.` passes; its tests are too weak" },
+              "message": "a completion that says `I cannot help with that.` passes; its tests are \
+                          too weak" },
         ],
     })
 }
@@ -117,7 +132,8 @@ fn of_step(step: u32) -> Value {
                 "task": { "type": "math", "answer": "\\frac{3}{8}" },
                 "prompt": "A pizza has eight slices. Three are left. Which part is left?",
                 "completion": format!(
-                    "<think>\nThere are 8 slices{}.\n</think>\nThe part that is left is \\boxed{{{}}}.",
+                    "<think>\nThere are 8 slices{}.\n</think>\nThe part that is left is \
+                     \\boxed{{{}}}.",
                     ", and 3 are left".repeat(usize::try_from(step).unwrap_or(0) + 1),
                     if lot < 2 + step.min(7) { "0.375" } else { "\\frac{5}{8}" },
                 ),

@@ -13,22 +13,58 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("assay-sqlbox", &["assay-cell"]),
     ("assay-documents", &["assay-core"]),
     ("assay-jinja", &[]),
-    ("grader", &["assay-core", "assay-cell", "assay-documents", "assay-jinja", "assay-weights", "assay-kernels"]),
+    (
+        "grader",
+        &[
+            "assay-core",
+            "assay-cell",
+            "assay-documents",
+            "assay-jinja",
+            "assay-weights",
+            "assay-kernels",
+        ],
+    ),
     ("assay-correction", &["assay-core"]),
     ("assay-weights", &[]),
     ("assay-kernels", &[]),
-    ("assay-policy", &["assay-weights", "assay-kernels", "assay-core"]),
-    ("assay-problems", &["assay-core", "assay-math", "assay-structured"]),
+    (
+        "assay-policy",
+        &["assay-weights", "assay-kernels", "assay-core"],
+    ),
+    (
+        "assay-problems",
+        &["assay-core", "assay-math", "assay-structured"],
+    ),
     ("assay-objective", &["assay-correction", "assay-core"]),
     ("assay-engine", &["assay-core", "assay-correction"]),
     ("assay-store", &["assay-core"]),
     ("assay-wire", &["assay-core"]),
-    ("assay-operators", &["assay-wire", "assay-engine", "assay-correction", "assay-core"]),
-    ("assay-api", &["assay-operators", "assay-wire", "assay-engine", "assay-correction", "assay-core"]),
+    (
+        "assay-operators",
+        &[
+            "assay-wire",
+            "assay-engine",
+            "assay-correction",
+            "assay-core",
+        ],
+    ),
+    (
+        "assay-api",
+        &[
+            "assay-operators",
+            "assay-wire",
+            "assay-engine",
+            "assay-correction",
+            "assay-core",
+        ],
+    ),
     ("assay-client", &["assay-wire"]),
     ("assay-node", &["*"]),
     ("assay-templates", &["assay-core", "assay-jinja"]),
-    ("assay-check", &["assay-templates", "assay-engine", "assay-core"]),
+    (
+        "assay-check",
+        &["assay-templates", "assay-engine", "assay-core"],
+    ),
     (
         "assay",
         &[
@@ -64,16 +100,24 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 fn row(package: &str, manifest: &str) -> &'static str {
-    let known = ARROWS.iter().map(|(name, _)| *name).find(|name| *name == package);
+    let known = ARROWS
+        .iter()
+        .map(|(name, _)| *name)
+        .find(|name| *name == package);
     known.unwrap_or_else(|| {
-        assert!(manifest.contains("/graders/"), "`{package}` has no row in the table of arrows");
+        assert!(
+            manifest.contains("/graders/"),
+            "`{package}` has no row in the table of arrows"
+        );
         "grader"
     })
 }
 
 /// The packages of the workspace, as `cargo metadata` tells them.
 fn packages() -> Vec<Value> {
-    let cargo = Command::new(env!("CARGO")).args(["metadata", "--no-deps", "--offline", "--format-version=1"]).output();
+    let cargo = Command::new(env!("CARGO"))
+        .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
+        .output();
     let metadata: Value = serde_json::from_slice(&cargo.unwrap().stdout).unwrap();
     metadata["packages"].as_array().unwrap().clone()
 }
@@ -89,9 +133,14 @@ fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
 #[test]
 fn every_dependency_is_an_arrow_of_the_design() {
     let packages = packages();
-    let members: BTreeSet<_> = packages.iter().map(|package| text(package, "name")).collect();
-    let allowed: BTreeMap<_, BTreeSet<_>> =
-        ARROWS.iter().map(|(name, targets)| (*name, targets.iter().copied().collect())).collect();
+    let members: BTreeSet<_> = packages
+        .iter()
+        .map(|package| text(package, "name"))
+        .collect();
+    let allowed: BTreeMap<_, BTreeSet<_>> = ARROWS
+        .iter()
+        .map(|(name, targets)| (*name, targets.iter().copied().collect()))
+        .collect();
     let mut refused = Vec::new();
     for package in &packages {
         let name = text(package, "name");
@@ -113,8 +162,12 @@ fn a_library_stays_in_its_room() {
         for package in &packages {
             let name = text(package, "name");
             // Those of tests and of build scripts have a kind.
-            let uses = dependencies(package).any(|used| text(used, "name") == library && used["kind"].is_null());
-            assert!(!uses || rooms.contains(&name), "`{name}` must not know `{library}`");
+            let uses = dependencies(package)
+                .any(|used| text(used, "name") == library && used["kind"].is_null());
+            assert!(
+                !uses || rooms.contains(&name),
+                "`{name}` must not know `{library}`"
+            );
         }
     };
     only("sqlx", &["assay-store", "assay-sqlbox"]);

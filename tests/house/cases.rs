@@ -10,7 +10,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 fn cases_of(grader: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{grader}.jsonl"))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("cases")
+        .join(format!("{grader}.jsonl"))
 }
 
 #[tokio::test]
@@ -22,10 +24,22 @@ async fn every_grader_has_cases_and_holds_them() {
     node.load_models().await.unwrap();
     for grader in node.engine().graders().iter() {
         let file = cases_of(grader.spec().name);
-        let text = std::fs::read_to_string(&file)
-            .unwrap_or_else(|error| panic!("`{}` has no cases file `{}`: {error}", grader.spec().name, file.display()));
-        let cases: Vec<Case> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        assert!(cases.len() >= 20, "`{}` is too thin to hold a grader", file.display());
+        let text = std::fs::read_to_string(&file).unwrap_or_else(|error| {
+            panic!(
+                "`{}` has no cases file `{}`: {error}",
+                grader.spec().name,
+                file.display()
+            )
+        });
+        let cases: Vec<Case> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert!(
+            cases.len() >= 20,
+            "`{}` is too thin to hold a grader",
+            file.display()
+        );
         hold(node.engine(), &cases).await;
     }
     node.stop().await;
@@ -47,10 +61,24 @@ struct Case {
 async fn hold(engine: &Engine, cases: &[Case]) {
     let items = cases.iter().map(|case| {
         let task = Task::from_raw(&case.task).unwrap();
-        let (prompt, completion, meta) = (case.prompt.clone(), case.completion.clone(), case.meta.clone());
-        BatchItem::new(Item { prompt, completion, meta }, task)
+        let (prompt, completion, meta) = (
+            case.prompt.clone(),
+            case.completion.clone(),
+            case.meta.clone(),
+        );
+        BatchItem::new(
+            Item {
+                prompt,
+                completion,
+                meta,
+            },
+            task,
+        )
     });
-    let reply = engine.grade(Batch::new("cases", items.collect()), Mode::Whole).await.unwrap();
+    let reply = engine
+        .grade(Batch::new("cases", items.collect()), Mode::Whole)
+        .await
+        .unwrap();
     let mut missed = Vec::new();
     for (case, result) in cases.iter().zip(reply.results()) {
         let word = match &result.outcome {
@@ -58,10 +86,19 @@ async fn hold(engine: &Engine, cases: &[Case]) {
             other => other.word(),
         };
         if case.verdict != word {
-            missed.push(format!("{:?}: {} was `{word}`, not `{}`", case.name, case.task, case.verdict));
+            missed.push(format!(
+                "{:?}: {} was `{word}`, not `{}`",
+                case.name, case.task, case.verdict
+            ));
         }
     }
-    assert!(missed.is_empty(), "{} of {} cases missed:\n{}", missed.len(), cases.len(), missed.join("\n"));
+    assert!(
+        missed.is_empty(),
+        "{} of {} cases missed:\n{}",
+        missed.len(),
+        cases.len(),
+        missed.join("\n")
+    );
 }
 
 #[test]
@@ -69,7 +106,11 @@ fn every_spec_keeps_its_word() {
     for grader in crate::graders().iter() {
         let spec = grader.spec();
         let schema: Value = serde_json::from_str(spec.task_schema).unwrap();
-        assert_eq!(schema["properties"]["type"]["const"], spec.name, "the schema of `{}` names it", spec.name);
+        assert_eq!(
+            schema["properties"]["type"]["const"], spec.name,
+            "the schema of `{}` names it",
+            spec.name
+        );
         let task = Task::from_json(spec.example_task).unwrap();
         assert_eq!(task.kind.as_str(), spec.name);
         assert!(!spec.verdicts.is_empty() && !spec.summary.is_empty());

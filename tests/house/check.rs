@@ -19,9 +19,15 @@ fn every_finding_has_its_page_and_its_row() {
         let page = document(&format!("docs/findings/{name}.md"));
         assert!(page.starts_with(&format!("# `{name}`\n")), "{name}");
         for section in ["## What is found", "## Why it matters", "## What to do"] {
-            assert!(page.contains(section), "docs/findings/{name}.md has no section `{section}`");
+            assert!(
+                page.contains(section),
+                "docs/findings/{name}.md has no section `{section}`"
+            );
         }
-        assert!(page.to_lowercase().contains(&format!("\n{severity}.\n")), "docs/findings/{name}.md is no {severity}");
+        assert!(
+            page.to_lowercase().contains(&format!("\n{severity}.\n")),
+            "docs/findings/{name}.md is no {severity}"
+        );
     }
 }
 
@@ -31,15 +37,24 @@ fn no_page_is_left_of_a_finding_that_is_gone() {
     for page in std::fs::read_dir(folder).unwrap() {
         let name = page.unwrap().file_name().into_string().unwrap();
         let code = name.trim_end_matches(".md");
-        assert!(assay_check::findings::code(code).is_some(), "`{name}` is the page of no finding");
+        assert!(
+            assay_check::findings::code(code).is_some(),
+            "`{name}` is the page of no finding"
+        );
     }
 }
 
 #[test]
 fn every_format_and_template_is_named() {
     let index = document("docs/CHECK.md");
-    let names = FORMATS.iter().map(|(name, _)| *name).chain(assay_templates::NAMES.iter().copied());
+    let names = FORMATS
+        .iter()
+        .map(|(name, _)| *name)
+        .chain(assay_templates::NAMES.iter().copied());
     for name in names {
-        assert!(index.contains(&format!("`{name}`")), "docs/CHECK.md does not name `{name}`");
+        assert!(
+            index.contains(&format!("`{name}`")),
+            "docs/CHECK.md does not name `{name}`"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Runs every fuzz target on its seeds, its regression cases, and random mutations of both. The mutations are the same
-//! on every run; `PROPTEST_CASES` sets their number.
+//! Runs every fuzz target on its seeds, its regression cases, and random mutations of both. The
+//! mutations are the same on every run; `PROPTEST_CASES` sets their number.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,26 +22,45 @@ fn folder() -> PathBuf {
 /// The files of a target: its seeds, then its regression cases.
 fn inputs(target: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folders = ["seeds", "cases"].map(|kind| folder().join(kind).join(target));
-    let files = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten();
+    let files = folders
+        .iter()
+        .filter_map(|folder| std::fs::read_dir(folder).ok())
+        .flatten();
     let mut paths: Vec<_> = files.map(|file| file.unwrap().path()).collect();
     paths.sort();
-    paths.into_iter().map(|path| (path.clone(), std::fs::read(path).unwrap())).collect()
+    paths
+        .into_iter()
+        .map(|path| (path.clone(), std::fs::read(path).unwrap()))
+        .collect()
 }
 
 #[test]
 fn every_target_has_a_binary_and_seeds() {
     let manifest = std::fs::read_to_string(folder().join("fuzz/Cargo.toml")).unwrap();
-    let binaries: BTreeSet<_> = manifest.lines().filter_map(|line| line.strip_prefix("path = \"targets/")).collect();
-    let binaries: BTreeSet<_> = binaries.iter().filter_map(|name| name.strip_suffix(".rs\"")).collect();
+    let binaries: BTreeSet<_> = manifest
+        .lines()
+        .filter_map(|line| line.strip_prefix("path = \"targets/"))
+        .collect();
+    let binaries: BTreeSet<_> = binaries
+        .iter()
+        .filter_map(|name| name.strip_suffix(".rs\""))
+        .collect();
     assert_eq!(binaries, TARGETS.iter().map(|target| target.name).collect());
     assert!(TARGETS.iter().map(|target| &target.name).eq(MUTATED));
     for target in TARGETS {
-        assert!(!inputs(target.name).is_empty(), "`{}` has no seeds", target.name);
+        assert!(
+            !inputs(target.name).is_empty(),
+            "`{}` has no seeds",
+            target.name
+        );
     }
     for kind in ["seeds", "cases"] {
         for entry in std::fs::read_dir(folder().join(kind)).unwrap() {
             let name = entry.unwrap().file_name().into_string().unwrap();
-            assert!(TARGETS.iter().any(|target| target.name == name), "no target for `{kind}/{name}`");
+            assert!(
+                TARGETS.iter().any(|target| target.name == name),
+                "no target for `{kind}/{name}`"
+            );
         }
     }
 }
@@ -51,7 +70,12 @@ fn targets_accept_their_seeds_and_cases() {
     for target in TARGETS {
         for (path, bytes) in inputs(target.name) {
             let result = std::panic::catch_unwind(|| (target.run)(&bytes));
-            assert!(result.is_ok(), "`{}` fails on {}", target.name, path.display());
+            assert!(
+                result.is_ok(),
+                "`{}` fails on {}",
+                target.name,
+                path.display()
+            );
         }
     }
 }
@@ -144,11 +168,16 @@ impl Change {
     }
 }
 
-/// Runs a target on mutations of its inputs; a failure is reported with the smallest mutations that cause it.
+/// Runs a target on mutations of its inputs; a failure is reported with the smallest mutations that
+/// cause it.
 fn mutate(target: &Target) {
     let inputs = inputs(target.name);
-    let config = Config { failure_persistence: None, ..Config::default() };
-    let mut runner = TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
+    let config = Config {
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut runner =
+        TestRunner::new_with_rng(config, TestRng::deterministic_rng(RngAlgorithm::ChaCha));
     let mutations = (any::<Index>(), prop::collection::vec(Change::any(), 1..6));
     let result = runner.run(&mutations, |(input, changes)| {
         let mut bytes = input.get(&inputs).1.clone();
@@ -166,8 +195,9 @@ fn mutate(target: &Target) {
 #[test]
 fn worker_seeds_are_valid_replies() {
     let mut count = 0;
-    for (path, bytes) in
-        inputs("worker_frames").into_iter().filter(|(path, _)| path.starts_with(folder().join("seeds")))
+    for (path, bytes) in inputs("worker_frames")
+        .into_iter()
+        .filter(|(path, _)| path.starts_with(folder().join("seeds")))
     {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         let is_reply = match name.split('_').next().unwrap() {
@@ -175,7 +205,10 @@ fn worker_seeds_are_valid_replies() {
             "query" => reply::<query::Request>(&bytes).is_ok(),
             _ => continue,
         };
-        assert!(is_reply, "`{name}` is not a reply of this release; run `writes_worker_seeds`");
+        assert!(
+            is_reply,
+            "`{name}` is not a reply of this release; run `writes_worker_seeds`"
+        );
         count += 1;
     }
     assert_eq!(count, 6);
@@ -186,7 +219,14 @@ fn worker_seeds_are_valid_replies() {
 fn writes_worker_seeds() {
     let ran = |end: program::End, stdout: &[u8], stderr: &[u8]| {
         let (stdout, stderr) = (stdout.to_vec(), stderr.to_vec());
-        program::Reply::Ran(program::Ran { end, told: None, stdout, stderr, work: 20_000_000, memory_bytes: 9_000_000 })
+        program::Reply::Ran(program::Ran {
+            end,
+            told: None,
+            stdout,
+            stderr,
+            work: 20_000_000,
+            memory_bytes: 9_000_000,
+        })
     };
     let image = program::ImageInfo {
         language: "python".to_owned(),
@@ -195,14 +235,39 @@ fn writes_worker_seeds() {
         modules: vec!["abc".to_owned(), "re".to_owned()],
     };
     for (name, bytes) in [
-        ("program_ran", write(&ran(program::End::Returned("[1,2]".to_owned()), b"out\n", b""))),
-        ("program_exited", write(&ran(program::End::Exited(-3), b"", b"Traceback\n"))),
-        ("program_images", write(&program::Reply::Images(vec![image]))),
+        (
+            "program_ran",
+            write(&ran(
+                program::End::Returned("[1,2]".to_owned()),
+                b"out\n",
+                b"",
+            )),
+        ),
+        (
+            "program_exited",
+            write(&ran(program::End::Exited(-3), b"", b"Traceback\n")),
+        ),
+        (
+            "program_images",
+            write(&program::Reply::Images(vec![image])),
+        ),
         ("query_ran", write(&query::Reply::Ran(runs()))),
-        ("query_described", write(&query::Reply::Described(vec![table()]))),
-        ("query_built", write(&query::Reply::Built(Ok(b"SQLite format 3\0".to_vec().into())))),
+        (
+            "query_described",
+            write(&query::Reply::Described(vec![table()])),
+        ),
+        (
+            "query_built",
+            write(&query::Reply::Built(Ok(b"SQLite format 3\0"
+                .to_vec()
+                .into()))),
+        ),
     ] {
-        std::fs::write(folder().join("seeds/worker_frames").join(name), bytes.unwrap()).unwrap();
+        std::fs::write(
+            folder().join("seeds/worker_frames").join(name),
+            bytes.unwrap(),
+        )
+        .unwrap();
     }
 }
 
@@ -214,12 +279,21 @@ fn runs() -> Vec<Vec<query::Ran>> {
     rows.push([Value::Blob(b"\0\xff"), Value::Integer(-1)]);
     let run = |end: query::End, columns: &[&str], rows: Rows| {
         let columns = columns.iter().map(|name| (*name).to_owned()).collect();
-        vec![query::Ran { end, columns, rows, steps: 42 }]
+        vec![query::Ran {
+            end,
+            columns,
+            rows,
+            steps: 42,
+        }]
     };
     vec![
         run(query::End::Rows, &["a", "b"], rows),
         run(query::End::OutOfSteps, &["n"], Rows::default()),
-        run(query::End::Error("no such column: z".to_owned()), &[], Rows::default()),
+        run(
+            query::End::Error("no such column: z".to_owned()),
+            &[],
+            Rows::default(),
+        ),
     ]
 }
 
@@ -239,7 +313,11 @@ fn table() -> Table {
         columns: vec![column("a", "integer", true), column("b", "text", false)],
         keys: vec![vec![0]],
         has_primary_key: true,
-        foreign_keys: vec![ForeignKey { columns: vec![1], table: "u".to_owned(), references: vec!["c".to_owned()] }],
+        foreign_keys: vec![ForeignKey {
+            columns: vec![1],
+            table: "u".to_owned(),
+            references: vec!["c".to_owned()],
+        }],
         count: 2,
         sample,
     }
@@ -247,11 +325,18 @@ fn table() -> Table {
 
 #[test]
 fn spool_seeds_hold_entries() {
-    for (path, bytes) in inputs("spool").into_iter().filter(|(path, _)| path.starts_with(folder().join("seeds"))) {
+    for (path, bytes) in inputs("spool")
+        .into_iter()
+        .filter(|(path, _)| path.starts_with(folder().join("seeds")))
+    {
         let (cut, bytes) = bytes.split_first().unwrap();
         let frame = assay_store::fuzzing::seal(&bytes[usize::from(*cut)..]);
         let found = assay_store::fuzzing::decode(&frame);
-        assert!(found.is_some(), "{} is not an entry of this release; run `writes_spool_seeds`", path.display());
+        assert!(
+            found.is_some(),
+            "{} is not an entry of this release; run `writes_spool_seeds`",
+            path.display()
+        );
     }
 }
 
@@ -260,9 +345,11 @@ fn spool_seeds_hold_entries() {
 fn writes_spool_seeds() {
     let seeds = folder().join("seeds/spool");
     std::fs::create_dir_all(&seeds).unwrap();
-    for (name, noise, entry) in
-        [("events", b"".as_slice(), events()), ("grades", b"AsFr", grades()), ("reply", b"torn", replied())]
-    {
+    for (name, noise, entry) in [
+        ("events", b"".as_slice(), events()),
+        ("grades", b"AsFr", grades()),
+        ("reply", b"torn", replied()),
+    ] {
         let payload = assay_store::fuzzing::payload(&entry).unwrap();
         let bytes = [&[u8::try_from(noise.len()).unwrap()], noise, &payload].concat();
         std::fs::write(seeds.join(name), bytes).unwrap();
@@ -280,16 +367,30 @@ fn events() -> Entry {
         wrong_passed: 0.5,
         time_us: 1,
     };
-    Entry::of_events(BatchId::from(7), "local".into(), vec![Event::Calibrated(calibration)], 1)
+    Entry::of_events(
+        BatchId::from(7),
+        "local".into(),
+        vec![Event::Calibrated(calibration)],
+        1,
+    )
 }
 
 /// An entry with two grades and their bodies, one of them compressed.
 fn grades() -> Entry {
-    let mut entry = Entry { run: Some("run".into()), step: Some(3), items: 2, ..events() };
+    let mut entry = Entry {
+        run: Some("run".into()),
+        step: Some(3),
+        items: 2,
+        ..events()
+    };
     entry.events.clear();
     for (position, content) in (0..).zip(["4".to_owned(), "so it is ".repeat(40)]) {
         let content = content.into_bytes();
-        let body = Body { hash: Hash::of(&content), kind: BodyKind::Text, content };
+        let body = Body {
+            hash: Hash::of(&content),
+            kind: BodyKind::Text,
+            content,
+        };
         entry.grades.push(grade(&entry, position, body.hash));
         entry.bodies.push(body);
     }
@@ -297,15 +398,24 @@ fn grades() -> Entry {
 }
 
 fn replied() -> Entry {
-    let reply = SealedReply { media: "application/json".to_owned(), body: b"{\"items\":[]}".repeat(10) };
+    let reply = SealedReply {
+        media: "application/json".to_owned(),
+        body: b"{\"items\":[]}".repeat(10),
+    };
     let claim = Claim {
-        key: RequestKey { caller: "local".into(), key: "key".to_owned() },
+        key: RequestKey {
+            caller: "local".into(),
+            key: "key".to_owned(),
+        },
         request: Hash::of(b"request"),
         batch: BatchId::from(7),
         time_us: 1,
         reply: Some(reply),
     };
-    Entry { claim: Some(claim), ..events() }
+    Entry {
+        claim: Some(claim),
+        ..events()
+    }
 }
 
 fn grade(entry: &Entry, position: u32, completion_hash: Hash) -> GradeRecord {

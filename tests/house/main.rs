@@ -1,4 +1,5 @@
-//! The shape of the house: who may depend on whom, and that nothing in the table of graders is missing a room.
+//! The shape of the house: who may depend on whom, and that nothing in the table of graders is
+//! missing a room.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -17,7 +18,8 @@ mod trainer;
 
 /// The graders of the binary, with nothing to run programs in.
 fn graders() -> assay_core::GraderTable {
-    let sandboxes = assay_node::sandboxes::Sandboxes::open(&Default::default(), &Default::default()).unwrap();
+    let sandboxes =
+        assay_node::sandboxes::Sandboxes::open(&Default::default(), &Default::default()).unwrap();
     let clock: Arc<dyn assay_core::Clock> = Arc::new(assay_core::SystemClock::new());
     let models = assay_node::models::open(&Default::default(), &clock).unwrap();
     assay_node::graders::graders(&sandboxes, Arc::new(models))

@@ -1,4 +1,5 @@
-//! The pages on policies, channels and statistics name everything that the code has, and what they show can be used.
+//! The pages on policies, channels and statistics name everything that the code has, and what they
+//! show can be used.
 
 use assay_correction::policy::FUNCTIONS;
 use assay_correction::prompts::{Allocation, Strategy, Suggest};
@@ -14,7 +15,10 @@ const STATISTICS: &str = "docs/STATISTICS.md";
 fn explains<'n>(path: &str, names: impl IntoIterator<Item = &'n str>) {
     let page = document(path);
     for name in names {
-        assert!(page.contains(&format!("`{name}`")), "{path} does not explain `{name}`");
+        assert!(
+            page.contains(&format!("`{name}`")),
+            "{path} does not explain `{name}`"
+        );
     }
 }
 
@@ -22,7 +26,10 @@ fn explains<'n>(path: &str, names: impl IntoIterator<Item = &'n str>) {
 fn blocks(path: &str, language: &str) -> Vec<String> {
     let page = document(path);
     let fence = format!("```{language}\n");
-    page.split(&fence).skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0.to_owned())).collect()
+    page.split(&fence)
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("\n```")?.0.to_owned()))
+        .collect()
 }
 
 #[test]
@@ -30,38 +37,57 @@ fn every_function_of_a_policy_has_a_row() {
     let page = document(POLICIES);
     for known in FUNCTIONS {
         let formula = known.formula.replace('|', "\\|");
-        let row =
-            format!("| `{}` | `{}` | {} | `{formula}` | {} |", known.section, known.name, known.summary, known.source);
-        assert!(page.lines().any(|line| line == row), "{POLICIES} has no row `{row}`");
+        let row = format!(
+            "| `{}` | `{}` | {} | `{formula}` | {} |",
+            known.section, known.name, known.summary, known.source
+        );
+        assert!(
+            page.lines().any(|line| line == row),
+            "{POLICIES} has no row `{row}`"
+        );
     }
 }
 
 #[test]
 fn every_estimator_is_explained() {
-    explains(POLICIES, Estimator::ALL.iter().map(|estimator| estimator.name()));
+    explains(
+        POLICIES,
+        Estimator::ALL.iter().map(|estimator| estimator.name()),
+    );
 }
 
 #[test]
 fn every_statistic_is_explained() {
-    explains(STATISTICS, Statistic::ALL.iter().map(|statistic| statistic.name()));
+    explains(
+        STATISTICS,
+        Statistic::ALL.iter().map(|statistic| statistic.name()),
+    );
 }
 
 #[test]
 fn every_setting_of_suggest_is_explained() {
-    explains(STATISTICS, Strategy::ALL.iter().map(|strategy| strategy.name()));
-    explains(STATISTICS, Allocation::ALL.iter().map(|allocation| allocation.name()));
+    explains(
+        STATISTICS,
+        Strategy::ALL.iter().map(|strategy| strategy.name()),
+    );
+    explains(
+        STATISTICS,
+        Allocation::ALL.iter().map(|allocation| allocation.name()),
+    );
     let settings = serde_json::to_value(Suggest::default()).unwrap();
     let names = settings.as_object().unwrap().keys();
     assert!(names.len() > 10);
     explains(STATISTICS, names.map(String::as_str));
 }
 
-/// An object of the page is an item, a result, or a policy; so a slip in the name of a section is no way out.
+/// An object of the page is an item, a result, or a policy; so a slip in the name of a section is
+/// no way out.
 #[test]
 fn every_policy_that_is_shown_can_be_used() {
     let mut policies = 0;
     for block in blocks(POLICIES, "json") {
-        let json: Value = serde_json::from_str(&block).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {block}"));
+        let json: Value = serde_json::from_str(&block)
+            .unwrap_or_else(|error| panic!("{POLICIES}: {error}: {block}"));
         if json.get("id").is_some() {
             continue;
         }
@@ -74,16 +100,24 @@ fn every_policy_that_is_shown_can_be_used() {
 #[test]
 fn every_row_of_written_out_functions_can_be_used() {
     let page = document(POLICIES);
-    let rows = page.lines().filter_map(|line| line.split_once("` | `{")?.1.strip_suffix("` |"));
+    let rows = page
+        .lines()
+        .filter_map(|line| line.split_once("` | `{")?.1.strip_suffix("` |"));
     let mut written = 0;
     for row in rows {
-        let json =
-            serde_json::from_str(&format!("{{{row}")).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
+        let json = serde_json::from_str(&format!("{{{row}"))
+            .unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
         Policy::from_json(&json).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
         written += 1;
     }
-    let functions = FUNCTIONS.iter().filter(|known| known.section != "appeals").count();
-    assert_eq!(written, functions, "{POLICIES} does not write out every function");
+    let functions = FUNCTIONS
+        .iter()
+        .filter(|known| known.section != "appeals")
+        .count();
+    assert_eq!(
+        written, functions,
+        "{POLICIES} does not write out every function"
+    );
 }
 
 #[test]
@@ -93,8 +127,12 @@ fn every_configuration_that_is_shown_can_be_used() {
         for block in blocks(path, "toml") {
             let file = folder.path().join("assay.toml");
             std::fs::write(&file, &block).unwrap();
-            assay_node::Config::load(Some(&file), std::iter::empty::<(String, String)>(), Vec::new())
-                .unwrap_or_else(|error| panic!("{path}: {error}"));
+            assay_node::Config::load(
+                Some(&file),
+                std::iter::empty::<(String, String)>(),
+                Vec::new(),
+            )
+            .unwrap_or_else(|error| panic!("{path}: {error}"));
         }
     }
 }

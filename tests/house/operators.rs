@@ -10,11 +10,18 @@ fn every_page_and_key_stands_in_the_document() {
     let document = read("docs/OPERATORS.md");
     let routes = read("services/operators/src/routes.rs");
     let pages = routes.split("get(").count() - 1;
-    for line in routes.lines().filter(|line| line.contains("get(") && line.contains("/ui")) {
+    for line in routes
+        .lines()
+        .filter(|line| line.contains("get(") && line.contains("/ui"))
+    {
         let path = line.split('"').nth(1).unwrap();
         let shown = path.replace("{id}", "ID");
-        let silent = path.contains("assets") || path.contains('*') || path.starts_with("/ui/queue/");
-        assert!(silent || document.contains(&format!("`{shown}")), "`{path}` has no row in docs/OPERATORS.md");
+        let silent =
+            path.contains("assets") || path.contains('*') || path.starts_with("/ui/queue/");
+        assert!(
+            silent || document.contains(&format!("`{shown}")),
+            "`{path}` has no row in docs/OPERATORS.md"
+        );
     }
     assert!(pages > 8, "the routes were not read");
     let script = read("services/operators/assets/pages.js");
@@ -22,7 +29,10 @@ fn every_page_and_key_stands_in_the_document() {
     let (actions, _) = actions.split_once("};").unwrap();
     for line in actions.lines().filter(|line| line.contains("=>")) {
         let key = line.trim().split(':').next().unwrap().trim_matches('"');
-        assert!(document.contains(&format!("`{key}`")), "the key `{key}` is not in docs/OPERATORS.md");
+        assert!(
+            document.contains(&format!("`{key}`")),
+            "the key `{key}` is not in docs/OPERATORS.md"
+        );
     }
 }
 
@@ -32,7 +42,9 @@ fn templates_leave_nothing_unescaped_but_charts() {
     let mut unescaped = Vec::new();
     for file in fs::read_dir(folder).unwrap() {
         let text = fs::read_to_string(file.unwrap().path()).unwrap();
-        let safe = text.match_indices("|safe").map(|(at, _)| text[..at].rsplit("{{ ").next().unwrap().to_owned());
+        let safe = text
+            .match_indices("|safe")
+            .map(|(at, _)| text[..at].rsplit("{{ ").next().unwrap().to_owned());
         unescaped.extend(safe);
     }
     unescaped.sort();

@@ -7,8 +7,13 @@ use serde_json::{Map, Value};
 use crate::documents::document;
 
 /// The sections of a page, in their order.
-const SECTIONS: [&str; 5] =
-    ["What it checks", "What it refuses", "Known false positives", "Known false negatives", "Example"];
+const SECTIONS: [&str; 5] = [
+    "What it checks",
+    "What it refuses",
+    "Known false positives",
+    "Known false negatives",
+    "Example",
+];
 
 fn path_of(spec: &Spec) -> String {
     format!("docs/graders/{}.md", spec.name)
@@ -39,7 +44,9 @@ fn sections(page: &str) -> Vec<(&str, String)> {
 
 /// The fenced blocks of JSON in a text.
 fn json_blocks(text: &str) -> impl Iterator<Item = &str> {
-    text.split("```json\n").skip(1).filter_map(|rest| Some(rest.split_once("\n```")?.0))
+    text.split("```json\n")
+        .skip(1)
+        .filter_map(|rest| Some(rest.split_once("\n```")?.0))
 }
 
 #[test]
@@ -47,10 +54,17 @@ fn every_grader_has_a_page_with_the_five_sections() {
     for grader in crate::graders().iter() {
         let path = path_of(grader.spec());
         let page = document(&path);
-        let headings: Vec<_> = sections(&page).into_iter().map(|(heading, _)| heading).collect();
+        let headings: Vec<_> = sections(&page)
+            .into_iter()
+            .map(|(heading, _)| heading)
+            .collect();
         assert_eq!(headings, SECTIONS, "{path}");
         let title = format!("# `{}`: {}\n", grader.spec().name, grader.spec().summary);
-        assert!(page.starts_with(&title), "{path} does not begin with `{}`", title.trim_end());
+        assert!(
+            page.starts_with(&title),
+            "{path} does not begin with `{}`",
+            title.trim_end()
+        );
     }
 }
 
@@ -59,7 +73,10 @@ fn no_section_of_a_page_is_empty() {
     for grader in crate::graders().iter() {
         let path = path_of(grader.spec());
         for (heading, text) in sections(&document(&path)) {
-            assert!(!text.trim().is_empty(), "{path} says nothing under `{heading}`");
+            assert!(
+                !text.trim().is_empty(),
+                "{path} says nothing under `{heading}`"
+            );
         }
     }
 }
@@ -70,7 +87,11 @@ fn every_verdict_is_explained() {
         let path = path_of(grader.spec());
         let page = document(&path);
         for verdict in grader.spec().verdicts {
-            assert!(page.contains(&format!("`{}`", verdict.verdict)), "{path} does not explain `{}`", verdict.verdict);
+            assert!(
+                page.contains(&format!("`{}`", verdict.verdict)),
+                "{path} does not explain `{}`",
+                verdict.verdict
+            );
         }
     }
 }
@@ -81,7 +102,11 @@ fn every_measure_is_explained() {
         let path = path_of(grader.spec());
         let page = document(&path);
         for measure in grader.spec().measures {
-            assert!(page.contains(&format!("`{}`", measure.name)), "{path} does not explain `{}`", measure.name);
+            assert!(
+                page.contains(&format!("`{}`", measure.name)),
+                "{path} does not explain `{}`",
+                measure.name
+            );
         }
     }
 }
@@ -94,7 +119,10 @@ fn every_option_is_explained() {
         let schema: Value = serde_json::from_str(grader.spec().task_schema).unwrap();
         let properties: &Map<String, Value> = schema["properties"].as_object().unwrap();
         for option in properties.keys().filter(|option| *option != "type") {
-            assert!(page.contains(&format!("`{option}`")), "{path} does not explain `{option}`");
+            assert!(
+                page.contains(&format!("`{option}`")),
+                "{path} does not explain `{option}`"
+            );
         }
     }
 }
@@ -106,12 +134,20 @@ fn every_page_shows_a_task_that_its_grader_takes() {
         let path = path_of(grader.spec());
         let page = document(&path);
         let sections = sections(&page);
-        let (_, example) = sections.iter().find(|(heading, _)| *heading == "Example").unwrap();
+        let (_, example) = sections
+            .iter()
+            .find(|(heading, _)| *heading == "Example")
+            .unwrap();
         let takes = |json| {
-            let task = Task::from_json(json).ok().filter(|task| task.kind.as_str() == grader.spec().name);
+            let task = Task::from_json(json)
+                .ok()
+                .filter(|task| task.kind.as_str() == grader.spec().name);
             task.is_some_and(|task| grader.check(&task, &PrepareContext::new(&graders)).is_ok())
         };
-        assert!(json_blocks(example).any(takes), "{path} has no block of JSON that is a task of its grader");
+        assert!(
+            json_blocks(example).any(takes),
+            "{path} has no block of JSON that is a task of its grader"
+        );
     }
 }
 
@@ -119,10 +155,20 @@ fn every_page_shows_a_task_that_its_grader_takes() {
 fn every_page_has_a_row_in_the_index() {
     let index = document("docs/GRADERS.md");
     for grader in crate::graders().iter() {
-        let Spec { name, summary, lane, .. } = grader.spec();
+        let Spec {
+            name,
+            summary,
+            lane,
+            ..
+        } = grader.spec();
         let lane = serde_json::to_value(lane).unwrap();
-        let row =
-            format!("| `{name}` | {summary} | `{}` | [graders/{name}.md](graders/{name}.md) |", lane.as_str().unwrap());
-        assert!(index.lines().any(|line| line == row), "docs/GRADERS.md has no row `{row}`");
+        let row = format!(
+            "| `{name}` | {summary} | `{}` | [graders/{name}.md](graders/{name}.md) |",
+            lane.as_str().unwrap()
+        );
+        assert!(
+            index.lines().any(|line| line == row),
+            "docs/GRADERS.md has no row `{row}`"
+        );
     }
 }

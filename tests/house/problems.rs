@@ -1,4 +1,5 @@
-//! Problems made by rule, graded by a node: solutions earn 1, other completions nothing, in every family.
+//! Problems made by rule, graded by a node: solutions earn 1, other completions nothing, in every
+//! family.
 
 use std::path::Path;
 
@@ -25,18 +26,34 @@ async fn solutions_earn_one_and_other_completions_nothing() {
     ]);
     let families: Vec<Family> = serde_json::from_value(families).unwrap();
     for family in families {
-        let problems: Vec<_> = family.problems(Split::Train, 11, 0).take(PROBLEMS).collect();
-        let right = problems.iter().map(|problem| (problem, problem.solution.as_str(), 1.0));
-        let wrong = problems.iter().map(|problem| (problem, other(problem), 0.0));
+        let problems: Vec<_> = family
+            .problems(Split::Train, 11, 0)
+            .take(PROBLEMS)
+            .collect();
+        let right = problems
+            .iter()
+            .map(|problem| (problem, problem.solution.as_str(), 1.0));
+        let wrong = problems
+            .iter()
+            .map(|problem| (problem, other(problem), 0.0));
         let cases: Vec<_> = right.chain(wrong).collect();
         let item = |(problem, completion, _): &(&Problem, &str, f64)| {
-            BatchItem::new(Item::text(completion), Task::from_json(&problem.task.to_string()).unwrap())
+            BatchItem::new(
+                Item::text(completion),
+                Task::from_json(&problem.task.to_string()).unwrap(),
+            )
         };
         let batch = Batch::new("problems", cases.iter().map(item).collect());
         let reply = node.engine().grade(batch, Mode::Whole).await.unwrap();
         for ((problem, completion, expected), result) in cases.iter().zip(reply.results()) {
-            let Outcome::Graded(grade) = &result.outcome else { panic!("{problem:?}: {:?}", result.outcome) };
-            assert_eq!(grade.score.get(), *expected, "{problem:?}: {completion}: {grade:?}");
+            let Outcome::Graded(grade) = &result.outcome else {
+                panic!("{problem:?}: {:?}", result.outcome)
+            };
+            assert_eq!(
+                grade.score.get(),
+                *expected,
+                "{problem:?}: {completion}: {grade:?}"
+            );
         }
     }
     node.stop().await;

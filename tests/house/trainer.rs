@@ -1,4 +1,5 @@
-//! The page of the trainer is held to its code: every key of a run's file and every number it tells.
+//! The page of the trainer is held to its code: every key of a run's file and every number it
+//! tells.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,10 +16,17 @@ fn read(path: &str) -> String {
 /// Fields of the structs of a file that are read from configurations, as `Struct.field`.
 fn fields(path: &str, of: &str) -> Vec<String> {
     let text = read(path);
-    let start = text.find(&format!("pub struct {of} {{")).unwrap_or_else(|| panic!("`{of}` is not in {path}"));
+    let start = text
+        .find(&format!("pub struct {of} {{"))
+        .unwrap_or_else(|| panic!("`{of}` is not in {path}"));
     let body = &text[start..][..text[start..].find("\n}").unwrap()];
-    let fields = body.lines().filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
-    fields.map(|(name, _)| name.to_owned()).filter(|name| !name.contains(' ')).collect()
+    let fields = body
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("pub ")?.split_once(':'));
+    fields
+        .map(|(name, _)| name.to_owned())
+        .filter(|name| !name.contains(' '))
+        .collect()
 }
 
 #[test]
@@ -31,20 +39,51 @@ fn every_key_of_a_run_has_its_row() {
         ("evaluation", CONFIG, "Evaluation"),
         ("warmup", CONFIG, "Warmup"),
         ("policy.lora", "networks/policy/src/lora.rs", "LoraSettings"),
-        ("rollout.sampling", "networks/policy/src/generation/mod.rs", "Sampling"),
-        ("optimiser", "networks/policy/src/optimiser/settings.rs", "AdamWSettings"),
-        ("schedule", "networks/policy/src/optimiser/schedule.rs", "Schedule"),
-        ("objective", "training/objective/src/objective.rs", "Objective"),
+        (
+            "rollout.sampling",
+            "networks/policy/src/generation/mod.rs",
+            "Sampling",
+        ),
+        (
+            "optimiser",
+            "networks/policy/src/optimiser/settings.rs",
+            "AdamWSettings",
+        ),
+        (
+            "schedule",
+            "networks/policy/src/optimiser/schedule.rs",
+            "Schedule",
+        ),
+        (
+            "objective",
+            "training/objective/src/objective.rs",
+            "Objective",
+        ),
     ];
-    let mut known: BTreeSet<String> = ["run", "seed", "policy.path", "objective.preset"].map(str::to_owned).into();
+    let mut known: BTreeSet<String> = ["run", "seed", "policy.path", "objective.preset"]
+        .map(str::to_owned)
+        .into();
     known.extend(
-        fields(CONFIG, "Rollout").into_iter().filter(|key| key != "sampling").map(|key| format!("rollout.{key}")),
+        fields(CONFIG, "Rollout")
+            .into_iter()
+            .filter(|key| key != "sampling")
+            .map(|key| format!("rollout.{key}")),
     );
     for (section, path, of) in sections {
-        known.extend(fields(path, of).into_iter().map(|key| format!("{section}.{key}")));
+        known.extend(
+            fields(path, of)
+                .into_iter()
+                .map(|key| format!("{section}.{key}")),
+        );
     }
     let page = read("docs/TRAINER.md");
-    let table = page.split("## The file of a run").nth(1).unwrap().split("\n## ").next().unwrap();
+    let table = page
+        .split("## The file of a run")
+        .nth(1)
+        .unwrap()
+        .split("\n## ")
+        .next()
+        .unwrap();
     let rows: BTreeSet<String> = table
         .lines()
         .filter_map(|line| line.strip_prefix("| `")?.split_once('`'))
@@ -52,15 +91,22 @@ fn every_key_of_a_run_has_its_row() {
         .collect();
     let missing: Vec<_> = known.difference(&rows).collect();
     let extra: Vec<_> = rows.difference(&known).collect();
-    assert!(missing.is_empty() && extra.is_empty(), "without a row: {missing:?}; without a key: {extra:?}");
+    assert!(
+        missing.is_empty() && extra.is_empty(),
+        "without a row: {missing:?}; without a key: {extra:?}"
+    );
 }
 
 #[test]
 fn every_preset_has_its_row() {
     let presets = read("training/objective/src/presets.rs");
-    let names = presets.lines().filter_map(|line| line.trim().strip_prefix("row(\"")?.split_once('"'));
+    let names = presets
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("row(\"")?.split_once('"'));
     let page = read("docs/OBJECTIVES.md");
-    let missing: Vec<&str> =
-        names.map(|(name, _)| name).filter(|name| !page.contains(&format!("| `{name}`"))).collect();
+    let missing: Vec<&str> = names
+        .map(|(name, _)| name)
+        .filter(|name| !page.contains(&format!("| `{name}`")))
+        .collect();
     assert!(missing.is_empty(), "without a row: {missing:?}");
 }

@@ -32,11 +32,24 @@ async fn checks_are_listed_newest_first_and_read_back_whole() {
     for rows in 1..=5 {
         sent.push(kept(&service, &report(rows)).await);
     }
-    assert_eq!(sent[2]["datasets"], json!(["a.jsonl", "hf://org/b/b.parquet"]));
-    assert_eq!((&sent[2]["checked"], &sent[2]["errors"], &sent[2]["warnings"]), (&json!(4), &json!(1), &json!(0)));
+    assert_eq!(
+        sent[2]["datasets"],
+        json!(["a.jsonl", "hf://org/b/b.parquet"])
+    );
+    assert_eq!(
+        (
+            &sent[2]["checked"],
+            &sent[2]["errors"],
+            &sent[2]["warnings"]
+        ),
+        (&json!(4), &json!(1), &json!(0))
+    );
     let (mut listed, mut next) = (Vec::new(), Some(String::new()));
     while let Some(before) = next {
-        let page = service.get(&format!("/v1/checks?limit=2{before}")).await.json();
+        let page = service
+            .get(&format!("/v1/checks?limit=2{before}"))
+            .await
+            .json();
         listed.extend(page["checks"].as_array().unwrap().clone());
         next = page["next"].as_str().map(|id| format!("&before={id}"));
     }
@@ -44,8 +57,17 @@ async fn checks_are_listed_newest_first_and_read_back_whole() {
     sent.sort_by_key(|check| std::cmp::Reverse(check["check"].to_string()));
     let newest = sent[0]["checked"].as_u64().unwrap() - 1;
     assert_eq!(listed, sent);
-    let mut detail = service.get(&format!("/v1/checks/{}", sent[0]["check"].as_str().unwrap())).await.json();
-    assert_eq!(detail.as_object_mut().unwrap().remove("report"), Some(report(newest)));
+    let mut detail = service
+        .get(&format!(
+            "/v1/checks/{}",
+            sent[0]["check"].as_str().unwrap()
+        ))
+        .await
+        .json();
+    assert_eq!(
+        detail.as_object_mut().unwrap().remove("report"),
+        Some(report(newest))
+    );
     assert_eq!(detail, sent[0]);
 }
 
@@ -55,32 +77,96 @@ async fn what_is_no_report_is_refused_with_its_place() {
     let mut without = report(1);
     without["datasets"] = json!([]);
     let refusal = service.post("/v1/checks", &without).await.refusal();
-    assert_eq!(refusal, (422, "invalid_field".into(), Some("/datasets".into())));
+    assert_eq!(
+        refusal,
+        (422, "invalid_field".into(), Some("/datasets".into()))
+    );
     let mut many = report(1);
     many["datasets"] = json!(vec![many["datasets"][0].clone(); 1_001]);
-    assert_eq!(service.post("/v1/checks", &many).await.refusal().2.as_deref(), Some("/datasets"));
+    assert_eq!(
+        service
+            .post("/v1/checks", &many)
+            .await
+            .refusal()
+            .2
+            .as_deref(),
+        Some("/datasets")
+    );
     let mut uncounted = report(1);
     uncounted["errors"] = json!(2);
-    assert_eq!(service.post("/v1/checks", &uncounted).await.refusal().2.as_deref(), Some("/counts"));
+    assert_eq!(
+        service
+            .post("/v1/checks", &uncounted)
+            .await
+            .refusal()
+            .2
+            .as_deref(),
+        Some("/counts")
+    );
     let mut long = report(1);
     long["findings"][0]["code"] = json!("x".repeat(1_025));
-    assert_eq!(service.post("/v1/checks", &long).await.refusal().2.as_deref(), Some("/findings/0/code"));
+    assert_eq!(
+        service
+            .post("/v1/checks", &long)
+            .await
+            .refusal()
+            .2
+            .as_deref(),
+        Some("/findings/0/code")
+    );
     let mut huge = report(1);
     huge["known"] = json!(u64::MAX);
-    assert_eq!(service.post("/v1/checks", &huge).await.refusal().2.as_deref(), Some("/known"));
+    assert_eq!(
+        service
+            .post("/v1/checks", &huge)
+            .await
+            .refusal()
+            .2
+            .as_deref(),
+        Some("/known")
+    );
     let mut odd = report(1);
     odd["findings"][0]["severity"] = json!("fatal");
     let refusal = service.post("/v1/checks", &odd).await.refusal();
-    assert_eq!(refusal, (422, "invalid_field".into(), Some("/findings/0/severity".into())));
-    for path in ["/v1/checks/x", "/v1/checks?before=x", "/v1/checks?limit=0", "/v1/checks?after=x"] {
-        assert_eq!(service.get(path).await.refusal().1, "invalid_parameter", "{path}");
+    assert_eq!(
+        refusal,
+        (
+            422,
+            "invalid_field".into(),
+            Some("/findings/0/severity".into())
+        )
+    );
+    for path in [
+        "/v1/checks/x",
+        "/v1/checks?before=x",
+        "/v1/checks?limit=0",
+        "/v1/checks?after=x",
+    ] {
+        assert_eq!(
+            service.get(path).await.refusal().1,
+            "invalid_parameter",
+            "{path}"
+        );
     }
-    assert_eq!(service.get("/v1/checks/01JD5XW7P9V6F8K4M3N2Q1R0ST").await.refusal().1, "not_found");
+    assert_eq!(
+        service
+            .get("/v1/checks/01JD5XW7P9V6F8K4M3N2Q1R0ST")
+            .await
+            .refusal()
+            .1,
+        "not_found"
+    );
 }
 
 #[tokio::test]
 async fn without_a_record_there_is_nowhere_to_keep_them() {
     let service = service_with(|config| config.store.database = String::new()).await;
-    assert_eq!(service.post("/v1/checks", &report(1)).await.refusal().1, "store_unavailable");
-    assert_eq!(service.get("/v1/checks").await.refusal().1, "store_unavailable");
+    assert_eq!(
+        service.post("/v1/checks", &report(1)).await.refusal().1,
+        "store_unavailable"
+    );
+    assert_eq!(
+        service.get("/v1/checks").await.refusal().1,
+        "store_unavailable"
+    );
 }

@@ -1,5 +1,5 @@
-//! Connections over TCP: idle and stalled connections are closed, connections with a request in progress are not, and
-//! many idle connections do not lock out other clients.
+//! Connections over TCP: idle and stalled connections are closed, connections with a request in
+//! progress are not, and many idle connections do not lock out other clients.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -32,8 +32,17 @@ async fn listening(change: impl FnOnce(&mut Config)) -> Listening {
     let address = listener.local_addr().unwrap();
     let (stop, stopped) = oneshot::channel();
     let stopped = async { drop(stopped.await) };
-    let serving = tokio::spawn(assay_api::serve(listener, service.node.api().unwrap(), stopped));
-    Listening { service, address, stop: Some(stop), serving }
+    let serving = tokio::spawn(assay_api::serve(
+        listener,
+        service.node.api().unwrap(),
+        stopped,
+    ));
+    Listening {
+        service,
+        address,
+        stop: Some(stop),
+        serving,
+    }
 }
 
 impl Listening {
@@ -52,14 +61,19 @@ impl Listening {
     /// Stops the server and waits until it has ended.
     async fn stop(&mut self) {
         drop(self.stop.take());
-        tokio::time::timeout(LONG, &mut self.serving).await.expect("the server ends").unwrap();
+        tokio::time::timeout(LONG, &mut self.serving)
+            .await
+            .expect("the server ends")
+            .unwrap();
     }
 }
 
 /// Reads until the server closes the connection.
 async fn rest(stream: &mut TcpStream) -> String {
     let mut bytes = Vec::new();
-    let read = tokio::time::timeout(LONG, stream.read_to_end(&mut bytes)).await.expect("the server closes");
+    let read = tokio::time::timeout(LONG, stream.read_to_end(&mut bytes))
+        .await
+        .expect("the server closes");
     if let Err(error) = read {
         assert_eq!(error.kind(), std::io::ErrorKind::ConnectionReset, "{error}");
     }
@@ -72,12 +86,17 @@ async fn reply(stream: &mut TcpStream) -> String {
     let whole = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).to_lowercase();
         let (head, body) = text.split_once("\r\n\r\n")?;
-        let length = head.lines().find_map(|line| line.strip_prefix("content-length: "))?;
+        let length = head
+            .lines()
+            .find_map(|line| line.strip_prefix("content-length: "))?;
         (body.len() >= length.trim().parse().unwrap()).then_some(())
     };
     while whole(&bytes).is_none() {
         let mut more = [0; 4_096];
-        let read = tokio::time::timeout(LONG, stream.read(&mut more)).await.unwrap().unwrap();
+        let read = tokio::time::timeout(LONG, stream.read(&mut more))
+            .await
+            .unwrap()
+            .unwrap();
         assert!(read > 0, "closed after {}", String::from_utf8_lossy(&bytes));
         bytes.extend_from_slice(&more[..read]);
     }
@@ -93,7 +112,10 @@ async fn half_sent(server: &Listening, body: &str) -> TcpStream {
     let head = post_head(body.len()).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n");
     let mut stream = server.connect(head.as_bytes()).await;
     let mut answer = [0; 25];
-    tokio::time::timeout(LONG, stream.read_exact(&mut answer)).await.unwrap().unwrap();
+    tokio::time::timeout(LONG, stream.read_exact(&mut answer))
+        .await
+        .unwrap()
+        .unwrap();
     assert_eq!(&answer, b"HTTP/1.1 100 Continue\r\n\r\n");
     stream.write_all(&body.as_bytes()[..10]).await.unwrap();
     stream
@@ -106,14 +128,25 @@ fn small_batch() -> String {
 #[tokio::test]
 async fn closes_connections_that_send_no_request() {
     let mut server = listening(|config| config.server.head_seconds = 1).await;
-    let sent: [&[u8]; 6] = [b"", b"P", b"PRI * HT", PREFACE, b"GET /healthz HTTP/1.1\r\nHost: loc", b"GET"];
+    let sent: [&[u8]; 6] = [
+        b"",
+        b"P",
+        b"PRI * HT",
+        PREFACE,
+        b"GET /healthz HTTP/1.1\r\nHost: loc",
+        b"GET",
+    ];
     let mut open = Vec::new();
     for says in sent {
         open.push(server.connect(says).await);
     }
     for (stream, says) in open.iter_mut().zip(sent) {
         let answer = rest(stream).await;
-        assert!(!answer.contains("200 OK"), "{}: {answer}", String::from_utf8_lossy(says));
+        assert!(
+            !answer.contains("200 OK"),
+            "{}: {answer}",
+            String::from_utf8_lossy(says)
+        );
     }
     assert!(server.get("/healthz").await.ends_with("ok\n"));
     server.stop().await;
@@ -126,7 +159,10 @@ async fn closes_idle_connections_between_requests() {
     let mut stream = server.connect(ask).await;
     assert!(reply(&mut stream).await.ends_with("ok\n"));
     stream.write_all(ask).await.unwrap();
-    assert!(reply(&mut stream).await.ends_with("ok\n"), "it is kept for the next request");
+    assert!(
+        reply(&mut stream).await.ends_with("ok\n"),
+        "it is kept for the next request"
+    );
     assert_eq!(rest(&mut stream).await, "");
     server.stop().await;
 }
@@ -175,10 +211,20 @@ async fn refuses_bodies_that_stop_and_frees_their_room() {
         config.engine.body_bytes_in_flight = room;
     })
     .await;
-    let mut stopped = server.connect(format!("{}{}", post_head(room / 2), " ".repeat(room / 2 - 1)).as_bytes()).await;
+    let mut stopped = server
+        .connect(format!("{}{}", post_head(room / 2), " ".repeat(room / 2 - 1)).as_bytes())
+        .await;
     let answer = rest(&mut stopped).await;
-    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("paused for more than 1 s"), "{answer}");
-    let answer = reply(&mut server.connect(format!("{}{body}", post_head(body.len())).as_bytes()).await).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 400") && answer.contains("paused for more than 1 s"),
+        "{answer}"
+    );
+    let answer = reply(
+        &mut server
+            .connect(format!("{}{body}", post_head(body.len())).as_bytes())
+            .await,
+    )
+    .await;
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     server.stop().await;
 }
@@ -200,7 +246,10 @@ async fn refuses_bodies_that_trickle() {
         () = trickle => 0,
     };
     let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
-    assert!(answer.starts_with("HTTP/1.1 400") && answer.contains("incomplete after 1 s"), "{answer}");
+    assert!(
+        answer.starts_with("HTTP/1.1 400") && answer.contains("incomplete after 1 s"),
+        "{answer}"
+    );
     server.stop().await;
 }
 
@@ -232,7 +281,9 @@ async fn closes_connections_that_take_no_reply() {
 #[tokio::test]
 async fn idle_connections_lock_out_no_other_client() {
     let mut server = listening(|config| config.server.connections = 8).await;
-    let mut kept = server.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    let mut kept = server
+        .connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
     reply(&mut kept).await;
     let mut crowd = Vec::new();
     for _ in 0..40 {
@@ -240,10 +291,19 @@ async fn idle_connections_lock_out_no_other_client() {
     }
     assert!(server.get("/healthz").await.ends_with("ok\n"));
     for stream in &mut crowd[..32] {
-        assert_eq!(rest(stream).await, "", "the oldest idle connection is replaced");
+        assert_eq!(
+            rest(stream).await,
+            "",
+            "the oldest idle connection is replaced"
+        );
     }
-    kept.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n").await.unwrap();
-    assert!(reply(&mut kept).await.starts_with("HTTP/1.1 200"), "connections that were used are replaced last");
+    kept.write_all(b"GET /readyz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await
+        .unwrap();
+    assert!(
+        reply(&mut kept).await.starts_with("HTTP/1.1 200"),
+        "connections that were used are replaced last"
+    );
     server.stop().await;
 }
 
@@ -257,7 +317,10 @@ async fn answers_health_checks_when_all_connections_have_requests() {
     }
     let refused = server.get("/v1/graders").await;
     assert!(refused.starts_with("HTTP/1.1 429"), "{refused}");
-    assert!(refused.to_lowercase().contains("retry-after: 1"), "{refused}");
+    assert!(
+        refused.to_lowercase().contains("retry-after: 1"),
+        "{refused}"
+    );
     assert!(server.get("/healthz").await.ends_with("ok\n"));
     for stream in &mut busy {
         stream.write_all(&body.as_bytes()[10..]).await.unwrap();
@@ -271,20 +334,37 @@ async fn answers_health_checks_when_all_connections_have_requests() {
 async fn refuses_heads_that_are_too_large() {
     let mut server = listening(|_| {}).await;
     let long = "x".repeat(70_000);
-    let many = (0..500).map(|n| format!("X-{n}: 1\r\n")).collect::<String>();
-    let target = format!("GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n", "x".repeat(65_000 - 200));
+    let many = (0..500)
+        .map(|n| format!("X-{n}: 1\r\n"))
+        .collect::<String>();
+    let target = format!(
+        "GET /{} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "x".repeat(65_000 - 200)
+    );
     for (head, status) in [
-        (format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: {long}\r\n\r\n"), "431"),
-        (format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{many}\r\n"), "431"),
+        (
+            format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Long: {long}\r\n\r\n"),
+            "431",
+        ),
+        (
+            format!("GET /healthz HTTP/1.1\r\nHost: localhost\r\n{many}\r\n"),
+            "431",
+        ),
         (target, "404"),
     ] {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
         // The server may close the connection before it has read everything.
         let _ = stream.write_all(head.as_bytes()).await;
         let mut answer = [0; 64];
-        let read = tokio::time::timeout(LONG, stream.read(&mut answer)).await.unwrap().unwrap();
+        let read = tokio::time::timeout(LONG, stream.read(&mut answer))
+            .await
+            .unwrap()
+            .unwrap();
         let answer = String::from_utf8_lossy(&answer[..read]).into_owned();
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status}")),
+            "{answer}"
+        );
     }
     server.stop().await;
 }
@@ -292,17 +372,36 @@ async fn refuses_heads_that_are_too_large() {
 #[tokio::test]
 async fn refuses_hosts_that_do_not_parse() {
     let mut server = listening(|_| {}).await;
-    let hosts =
-        ["a{b.evil.example", "a\"b.evil.example", "a`b", "evil example", "%41", "x@localhost", "", "localhost:"];
-    for host in hosts.iter().map(|host| format!("Host: {host}")).chain(["Host: localhost\r\nHost: localhost".into()]) {
+    let hosts = [
+        "a{b.evil.example",
+        "a\"b.evil.example",
+        "a`b",
+        "evil example",
+        "%41",
+        "x@localhost",
+        "",
+        "localhost:",
+    ];
+    for host in hosts
+        .iter()
+        .map(|host| format!("Host: {host}"))
+        .chain(["Host: localhost\r\nHost: localhost".into()])
+    {
         let head = format!("GET /v1/graders HTTP/1.1\r\n{host}\r\nConnection: close\r\n\r\n");
         let answer = rest(&mut server.connect(head.as_bytes()).await).await;
-        assert!(answer.starts_with("HTTP/1.1 403") || answer.starts_with("HTTP/1.1 400"), "{host}: {answer}");
+        assert!(
+            answer.starts_with("HTTP/1.1 403") || answer.starts_with("HTTP/1.1 400"),
+            "{host}: {answer}"
+        );
     }
-    let head = "GET http://evil.example/v1/graders HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    let head = "GET http://evil.example/v1/graders HTTP/1.1\r\nHost: localhost\r\nConnection: \
+                close\r\n\r\n";
     let answer = rest(&mut server.connect(head.as_bytes()).await).await;
     let body: Value = serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap();
-    assert_eq!(body["error"]["code"], "other_site", "the request target is checked as well");
+    assert_eq!(
+        body["error"]["code"], "other_site",
+        "the request target is checked as well"
+    );
     assert!(server.get("/v1/graders").await.starts_with("HTTP/1.1 200"));
     server.stop().await;
 }
@@ -311,15 +410,23 @@ async fn refuses_hosts_that_do_not_parse() {
 async fn closes_every_connection_when_it_stops() {
     let mut server = listening(|_| {}).await;
     let silent = server.connect(b"").await;
-    let mut kept = server.connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n").await;
+    let mut kept = server
+        .connect(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        .await;
     reply(&mut kept).await;
     let body = small_batch();
     let mut working = half_sent(&server, &body).await;
     drop(server.stop.take());
     assert_eq!(rest(&mut kept).await, "");
     working.write_all(&body.as_bytes()[10..]).await.unwrap();
-    assert!(rest(&mut working).await.starts_with("HTTP/1.1 200"), "requests in progress are answered");
+    assert!(
+        rest(&mut working).await.starts_with("HTTP/1.1 200"),
+        "requests in progress are answered"
+    );
     server.stop().await;
     drop(silent);
-    assert!(server.service.node.engine().admission().is_open(), "only connections were closed");
+    assert!(
+        server.service.node.engine().admission().is_open(),
+        "only connections were closed"
+    );
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use assay_core::grader::Unprepared;
 use assay_core::reward_model::RewardModels;
 use assay_core::{
-    Checked, Grader, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task, Verdict, VerdictSpec,
+    Checked, Grader, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Spec, Task,
+    Verdict, VerdictSpec,
 };
 use assay_node::{Config, Node};
 use axum::Router;
@@ -28,7 +29,11 @@ static PANICKING: Spec = Spec {
     task_schema: r#"{"type":"object"}"#,
     example_task: r#"{"type":"panicking"}"#,
     example_completion: "",
-    verdicts: &[VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "never" }],
+    verdicts: &[VerdictSpec {
+        verdict: Verdict::CORRECT,
+        pass: Some(true),
+        meaning: "never",
+    }],
     measures: &[],
     deterministic: true,
     reads_context: false,
@@ -78,14 +83,19 @@ pub(crate) struct Got {
 
 impl Got {
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
+        serde_json::from_slice(&self.bytes)
+            .unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
     }
 
     /// Code and pointer of a refusal.
     pub(crate) fn refusal(&self) -> (u16, String, Option<String>) {
         let body = self.json();
         let pointer = body["error"]["pointer"].as_str().map(str::to_owned);
-        (self.status.as_u16(), body["error"]["code"].as_str().unwrap().to_owned(), pointer)
+        (
+            self.status.as_u16(),
+            body["error"]["code"].as_str().unwrap().to_owned(),
+            pointer,
+        )
     }
 }
 
@@ -98,29 +108,49 @@ pub(crate) async fn service_with(change: impl FnOnce(&mut Config)) -> Service {
     let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
     config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
     change(&mut config);
-    let node = Node::with_graders(config, vec![Arc::new(Panicking)]).await.unwrap();
-    Service { router: assay_api::router(node.api().unwrap()), node, _folder: folder }
+    let node = Node::with_graders(config, vec![Arc::new(Panicking)])
+        .await
+        .unwrap();
+    Service {
+        router: assay_api::router(node.api().unwrap()),
+        node,
+        _folder: folder,
+    }
 }
 
 impl Service {
     /// The same node with these reward models.
     pub(crate) fn with_models(self, models: Arc<dyn RewardModels>) -> Self {
         let node = self.node.with_models(models);
-        Self { router: assay_api::router(node.api().unwrap()), node, ..self }
+        Self {
+            router: assay_api::router(node.api().unwrap()),
+            node,
+            ..self
+        }
     }
 
     pub(crate) async fn send(&self, request: Request<Body>) -> Got {
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
-        Got { status: parts.status, headers: parts.headers, bytes: body.collect().await.unwrap().to_bytes() }
+        Got {
+            status: parts.status,
+            headers: parts.headers,
+            bytes: body.collect().await.unwrap().to_bytes(),
+        }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Got {
-        self.send(Request::get(path).body(Body::empty()).unwrap()).await
+        self.send(Request::get(path).body(Body::empty()).unwrap())
+            .await
     }
 
     pub(crate) async fn post(&self, path: &str, body: &Value) -> Got {
-        self.send(Request::post(path).body(Body::from(body.to_string())).unwrap()).await
+        self.send(
+            Request::post(path)
+                .body(Body::from(body.to_string()))
+                .unwrap(),
+        )
+        .await
     }
 
     pub(crate) async fn grade(&self, batch: &Value) -> Got {

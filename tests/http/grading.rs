@@ -14,9 +14,23 @@ async fn every_key_of_a_result_is_always_there() {
     let got = service.grade(&batch([graded, ungradable, failed])).await;
     let body = got.json();
     let results = body["results"].as_array().unwrap();
-    let keys = |result: &Value| result.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
-    assert!(results.iter().all(|result| keys(result) == keys(&results[0])));
-    let outcomes: Vec<_> = results.iter().map(|result| result["outcome"].as_str().unwrap()).collect();
+    let keys = |result: &Value| {
+        result
+            .as_object()
+            .unwrap()
+            .keys()
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    assert!(
+        results
+            .iter()
+            .all(|result| keys(result) == keys(&results[0]))
+    );
+    let outcomes: Vec<_> = results
+        .iter()
+        .map(|result| result["outcome"].as_str().unwrap())
+        .collect();
     assert_eq!(outcomes, ["graded", "ungradable", "failed"]);
     assert_eq!(results[0]["reward"], 1.0);
     assert_eq!(results[0]["evidence"]["extracted"], r"\frac{12}{36}");
@@ -24,7 +38,11 @@ async fn every_key_of_a_result_is_always_there() {
         for number in ["pass", "score", "reward", "coefficient", "verdict"] {
             assert!(result[number].is_null(), "{number} of {result}");
         }
-        assert!(result["error"]["message"].as_str().is_some_and(|message| !message.is_empty()));
+        assert!(
+            result["error"]["message"]
+                .as_str()
+                .is_some_and(|message| !message.is_empty())
+        );
     }
     assert_eq!(results[2]["error"]["code"], "grader_panicked");
     assert!(results.iter().all(|result| result["recorded"] == true));
@@ -40,10 +58,18 @@ async fn a_group_gets_coefficients_and_the_statistics_it_names() {
     }));
     request["statistics"] = json!(["mean", "passk", "p_hat"]);
     let body = service.grade(&request).await.json();
-    let coefficients: Vec<_> = body["results"].as_array().unwrap().iter().map(|r| r["coefficient"].as_f64()).collect();
+    let coefficients: Vec<_> = body["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|r| r["coefficient"].as_f64())
+        .collect();
     assert_eq!(coefficients, [Some(0.5), Some(-0.5), Some(0.5), Some(-0.5)]);
     let group = &body["groups"][0];
-    assert_eq!((group["n"].as_u64(), group["mean"].as_f64()), (Some(4), Some(0.5)));
+    assert_eq!(
+        (group["n"].as_u64(), group["mean"].as_f64()),
+        (Some(4), Some(0.5))
+    );
     assert_eq!(group["statistics"]["passk"]["1"], 0.5);
     assert_eq!(body["channels"][0]["channel"], "math/default");
 }
@@ -59,22 +85,50 @@ async fn unknown_fields_are_warnings_outside_tasks_and_errors_inside() {
     let mut typo = item("1", "1");
     typo["task"]["tolerence"] = json!(1);
     let got = service.grade(&batch([item("1", "1"), typo])).await;
-    assert_eq!(got.refusal(), (422, "invalid_task".to_owned(), Some("/items/1/task/tolerence".to_owned())));
+    assert_eq!(
+        got.refusal(),
+        (
+            422,
+            "invalid_task".to_owned(),
+            Some("/items/1/task/tolerence".to_owned())
+        )
+    );
 }
 
 #[tokio::test]
 async fn a_stream_ends_with_its_counts() {
     let service = service().await;
     let request = batch((0..100).map(|n| item(&(n % 2).to_string(), "1")));
-    let got = service.grade_with(request.to_string(), &[("accept", "application/x-ndjson")]).await;
+    let got = service
+        .grade_with(request.to_string(), &[("accept", "application/x-ndjson")])
+        .await;
     assert_eq!(got.headers["content-type"], "application/x-ndjson");
     let text = String::from_utf8(got.bytes.to_vec()).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
     let of_type = |kind: &str| lines.iter().filter(|line| line["type"] == kind).count();
-    assert_eq!((of_type("result"), of_type("group"), of_type("channel"), of_type("end")), (100, 100, 1, 1));
+    assert_eq!(
+        (
+            of_type("result"),
+            of_type("group"),
+            of_type("channel"),
+            of_type("end")
+        ),
+        (100, 100, 1, 1)
+    );
     let end = lines.last().unwrap();
-    assert_eq!(end["counts"], json!({ "items": 100, "graded": 100, "ungradable": 0, "failed": 0 }));
-    assert!(lines.iter().filter(|line| line["type"] == "result").all(|line| line["coefficient"].is_null()));
+    assert_eq!(
+        end["counts"],
+        json!({ "items": 100, "graded": 100, "ungradable": 0, "failed": 0 })
+    );
+    assert!(
+        lines
+            .iter()
+            .filter(|line| line["type"] == "result")
+            .all(|line| line["coefficient"].is_null())
+    );
 }
 
 #[tokio::test]
@@ -85,6 +139,10 @@ async fn messages_are_read_as_the_last_assistant_text() {
         { "role": "assistant", "content": [{ "type": "text", "text": "it is \\boxed{7}" }], "reasoning_content": "\\boxed{8}" },
         { "role": "tool", "content": "6" },
     ]);
-    let request = batch([json!({ "completion": completion, "task": { "type": "math", "answer": "7" } })]);
-    assert_eq!(service.grade(&request).await.json()["results"][0]["verdict"], "correct");
+    let request =
+        batch([json!({ "completion": completion, "task": { "type": "math", "answer": "7" } })]);
+    assert_eq!(
+        service.grade(&request).await.json()["results"][0]["verdict"],
+        "correct"
+    );
 }

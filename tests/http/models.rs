@@ -1,4 +1,5 @@
-//! Reward models of a whole node: real networks with weights out of nothing, asked by many at once, replaced while they answer.
+//! Reward models of a whole node: real networks with weights out of nothing, asked by many at once,
+//! replaced while they answer.
 
 use std::sync::Arc;
 
@@ -22,7 +23,9 @@ async fn models() -> (Service, tempfile::TempDir) {
 
 async fn post(service: &Service, path: &str, body: &Value) -> Got {
     let request = Request::post(path).header("content-type", "application/json");
-    service.send(request.body(Body::from(body.to_string())).unwrap()).await
+    service
+        .send(request.body(Body::from(body.to_string())).unwrap())
+        .await
 }
 
 /// A completion of its own length for each number.
@@ -32,10 +35,20 @@ fn item(number: usize) -> Value {
 }
 
 async fn raw(service: &Service, items: &[Value]) -> Vec<u32> {
-    let got = post(service, "/v1/reward-models/scalar/score", &json!({ "items": items })).await;
+    let got = post(
+        service,
+        "/v1/reward-models/scalar/score",
+        &json!({ "items": items }),
+    )
+    .await;
     let reply = got.json();
-    let results = reply["results"].as_array().unwrap_or_else(|| panic!("{reply}"));
-    #[expect(clippy::cast_possible_truncation, reason = "the number was written from an f32")]
+    let results = reply["results"]
+        .as_array()
+        .unwrap_or_else(|| panic!("{reply}"));
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the number was written from an f32"
+    )]
     let bits = |result: &Value| (result["raw"].as_f64().unwrap() as f32).to_bits();
     results.iter().map(bits).collect()
 }
@@ -48,8 +61,21 @@ async fn a_thousand_clients_get_the_bits_that_one_gets_and_reloading_loses_nothi
     let items: Vec<Value> = (0..CLIENTS).map(item).collect();
     let together = raw(&service, &items).await;
     let shuffled: Vec<usize> = (0..CLIENTS).map(|at| at * 617 % CLIENTS).collect();
-    let again = raw(&service, &shuffled.iter().map(|at| items[*at].clone()).collect::<Vec<_>>()).await;
-    assert!(shuffled.iter().zip(again).all(|(at, bits)| together[*at] == bits), "order changed a bit");
+    let again = raw(
+        &service,
+        &shuffled
+            .iter()
+            .map(|at| items[*at].clone())
+            .collect::<Vec<_>>(),
+    )
+    .await;
+    assert!(
+        shuffled
+            .iter()
+            .zip(again)
+            .all(|(at, bits)| together[*at] == bits),
+        "order changed a bit"
+    );
 
     let clients: Vec<_> = items
         .iter()
@@ -62,7 +88,13 @@ async fn a_thousand_clients_get_the_bits_that_one_gets_and_reloading_loses_nothi
     for reload in 0..5 {
         let way = if reload % 2 == 0 { "none" } else { "sigmoid" };
         let body = json!({ "options": { "normalise": way } }).to_string();
-        let got = service.send(Request::put("/v1/reward-models/scalar").body(Body::from(body)).unwrap()).await;
+        let got = service
+            .send(
+                Request::put("/v1/reward-models/scalar")
+                    .body(Body::from(body))
+                    .unwrap(),
+            )
+            .await;
         assert_eq!(got.status, 200, "{:?}", got.bytes);
     }
     for (at, client) in clients.into_iter().enumerate() {
@@ -74,9 +106,13 @@ async fn a_thousand_clients_get_the_bits_that_one_gets_and_reloading_loses_nothi
 async fn a_batch_is_graded_by_models_and_keeps_what_they_said() {
     let (service, _folder) = models().await;
     let task = |model: &str| json!({ "type": "reward_model", "model": model });
-    let steps = json!({ "prompt": "6*7?", "completion": "30 and 12.\n\n42", "task": task("steps") });
+    let steps =
+        json!({ "prompt": "6*7?", "completion": "30 and 12.\n\n42", "task": task("steps") });
     let plain = json!({ "prompt": "6*7?", "completion": "42", "task": task("scalar") });
-    let reply = service.grade(&json!({ "items": [steps, plain] })).await.json();
+    let reply = service
+        .grade(&json!({ "items": [steps, plain] }))
+        .await
+        .json();
     let results = reply["results"].as_array().unwrap();
     assert_eq!(results[0]["steps"].as_array().unwrap().len(), 2);
     assert_eq!(results[1]["verdict"], "scored");
@@ -84,15 +120,20 @@ async fn a_batch_is_graded_by_models_and_keeps_what_they_said() {
     assert_eq!(evidence["raw"], results[1]["measures"]["raw_reward"]);
     assert_eq!(evidence["model_version"].as_str().unwrap().len(), 64);
 
-    let unknown = json!({ "items": [{ "prompt": "6*7?", "completion": "42", "task": task("nobody") }] });
+    let unknown =
+        json!({ "items": [{ "prompt": "6*7?", "completion": "42", "task": task("nobody") }] });
     let (status, code, pointer) = service.grade(&unknown).await.refusal();
-    assert_eq!((status, code.as_str(), pointer.as_deref()), (422, "invalid_task", Some("/items/0/task/model")));
+    assert_eq!(
+        (status, code.as_str(), pointer.as_deref()),
+        (422, "invalid_task", Some("/items/0/task/model"))
+    );
 }
 
 #[tokio::test]
 async fn a_verifier_judges_appeals() {
     let (service, _folder) = models().await;
-    let judge = json!({ "type": "reward_model", "model": "verifier", "reference": "{{ task.answer }}" });
+    let judge =
+        json!({ "type": "reward_model", "model": "verifier", "reference": "{{ task.answer }}" });
     let policy = json!({ "appeals": [{ "judge": judge, "negatives": 1.0 }] });
     let item = json!({ "id": "1", "prompt": "6*7?", "completion": "It is 41.", "task": { "type": "math", "answer": "42" }, "policy": policy });
     let reply = service.grade(&json!({ "items": [item] })).await.json();
@@ -104,9 +145,21 @@ async fn a_verifier_judges_appeals() {
 #[tokio::test]
 async fn another_version_than_expected_is_refused() {
     let (service, _folder) = models().await;
-    let version = service.get("/v1/reward-models/scalar").await.json()["model"]["version"].as_str().unwrap().to_owned();
+    let version = service.get("/v1/reward-models/scalar").await.json()["model"]["version"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let ask = |expected: &str| json!({ "items": [item(1)], "expected_version": expected });
-    assert_eq!(post(&service, "/v1/reward-models/scalar/score", &ask(&version[..12])).await.status, 200);
+    assert_eq!(
+        post(
+            &service,
+            "/v1/reward-models/scalar/score",
+            &ask(&version[..12])
+        )
+        .await
+        .status,
+        200
+    );
     let got = post(&service, "/v1/reward-models/scalar/score", &ask("0000")).await;
     assert_eq!(got.refusal().1, "model_version_mismatch");
 }
@@ -117,10 +170,25 @@ async fn a_source_beyond_the_folder_is_refused_and_the_present_model_stays() {
     let outside = folder.path().parent().unwrap().display().to_string();
     for source in [outside.as_str(), "../elsewhere", "/etc", "nobody", ""] {
         let body = json!({ "source": source }).to_string();
-        let got = service.send(Request::put("/v1/reward-models/scalar").body(Body::from(body)).unwrap()).await;
+        let got = service
+            .send(
+                Request::put("/v1/reward-models/scalar")
+                    .body(Body::from(body))
+                    .unwrap(),
+            )
+            .await;
         assert!(got.status.is_client_error(), "{source}: {:?}", got.bytes);
     }
-    assert_eq!(post(&service, "/v1/reward-models/scalar/score", &json!({ "items": [item(1)] })).await.status, 200);
+    assert_eq!(
+        post(
+            &service,
+            "/v1/reward-models/scalar/score",
+            &json!({ "items": [item(1)] })
+        )
+        .await
+        .status,
+        200
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -128,16 +196,27 @@ async fn a_model_is_fetched_from_a_hub_once() {
     let kept = tempfile::tempdir().unwrap();
     assay_tests::models::write(kept.path()).unwrap();
     let files = kept.path().join("scalar");
-    let names: Vec<_> = std::fs::read_dir(&files).unwrap().map(|file| file.unwrap().file_name()).collect();
-    let siblings: Vec<_> = names.iter().map(|name| json!({ "rfilename": name.to_string_lossy() })).collect();
+    let names: Vec<_> = std::fs::read_dir(&files)
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect();
+    let siblings: Vec<_> = names
+        .iter()
+        .map(|name| json!({ "rfilename": name.to_string_lossy() }))
+        .collect();
     let listing = json!({ "sha": "0a1b", "siblings": siblings }).to_string();
     let hub = axum::Router::new()
-        .route("/api/models/small/scalar/revision/main", get(move || std::future::ready(listing.clone())))
+        .route(
+            "/api/models/small/scalar/revision/main",
+            get(move || std::future::ready(listing.clone())),
+        )
         .route(
             "/small/scalar/resolve/0a1b/{file}",
-            get(move |axum::extract::Path(file): axum::extract::Path<String>| {
-                std::future::ready(std::fs::read(files.join(file)).unwrap())
-            }),
+            get(
+                move |axum::extract::Path(file): axum::extract::Path<String>| {
+                    std::future::ready(std::fs::read(files.join(file)).unwrap())
+                },
+            ),
         );
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
@@ -152,17 +231,38 @@ async fn a_model_is_fetched_from_a_hub_once() {
     })
     .await;
     let load = |source: &str| {
-        Request::put("/v1/reward-models/fetched").body(Body::from(json!({ "source": source }).to_string()))
+        Request::put("/v1/reward-models/fetched")
+            .body(Body::from(json!({ "source": source }).to_string()))
     };
     let refused = service.send(load("other/scalar").unwrap()).await.json();
-    assert!(refused["error"]["message"].as_str().unwrap().contains("`reward_models.fetch`"), "{refused}");
+    assert!(
+        refused["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("`reward_models.fetch`"),
+        "{refused}"
+    );
     let refused = service.send(load("small/nobody").unwrap()).await.json();
-    assert!(refused["error"]["message"].as_str().unwrap().contains("404"), "{refused}");
-    assert_eq!(service.send(load("small/scalar").unwrap()).await.status, 200);
+    assert!(
+        refused["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("404"),
+        "{refused}"
+    );
+    assert_eq!(
+        service.send(load("small/scalar").unwrap()).await.status,
+        200
+    );
     serving.abort();
     // What is there is not asked for again.
-    assert_eq!(service.send(load("small/scalar").unwrap()).await.status, 200);
-    let left: Vec<_> =
-        std::fs::read_dir(folder.path().join("small")).unwrap().map(|file| file.unwrap().file_name()).collect();
+    assert_eq!(
+        service.send(load("small/scalar").unwrap()).await.status,
+        200
+    );
+    let left: Vec<_> = std::fs::read_dir(folder.path().join("small"))
+        .unwrap()
+        .map(|file| file.unwrap().file_name())
+        .collect();
     assert_eq!(left, ["scalar"]);
 }

@@ -7,7 +7,13 @@ use serde_json::{Value, json};
 use crate::fixtures::{Got, Service, batch, item, service, service_with};
 
 async fn post(service: &Service, path: &str, body: &Value) -> Got {
-    service.send(Request::post(path).body(Body::from(body.to_string())).unwrap()).await
+    service
+        .send(
+            Request::post(path)
+                .body(Body::from(body.to_string()))
+                .unwrap(),
+        )
+        .await
 }
 
 /// An answer to 3/8 by a grader that is told to refuse fractions.
@@ -20,8 +26,14 @@ fn handicapped(at: usize, answer: &str) -> Value {
 }
 
 fn answers(fractions: usize, decimals: usize, wrong: usize) -> Value {
-    let texts = [("\\frac{3}{8}", fractions), ("0.375", decimals), ("0.5", wrong)];
-    let texts = texts.iter().flat_map(|(text, times)| std::iter::repeat_n(*text, *times));
+    let texts = [
+        ("\\frac{3}{8}", fractions),
+        ("0.375", decimals),
+        ("0.5", wrong),
+    ];
+    let texts = texts
+        .iter()
+        .flat_map(|(text, times)| std::iter::repeat_n(*text, *times));
     batch(texts.enumerate().map(|(at, text)| handicapped(at, text)))
 }
 
@@ -42,31 +54,55 @@ async fn attentive() -> Service {
 async fn a_handicapped_grader_is_found_out_and_overturned() {
     let service = attentive().await;
     // A third of the right answers is refused: 40 of 120 in each batch of 180.
-    let first = service.grade(&appealed(answers(40, 80, 60), 0.5)).await.json();
-    assert!(first["channels"][0]["uncorrected"].as_str().unwrap().contains("not known"));
+    let first = service
+        .grade(&appealed(answers(40, 80, 60), 0.5))
+        .await
+        .json();
+    assert!(
+        first["channels"][0]["uncorrected"]
+            .as_str()
+            .unwrap()
+            .contains("not known")
+    );
     let mut again = appealed(answers(40, 80, 60), 0.5);
     again["step"] = json!(2);
     let second = service.grade(&again).await.json();
     let overturned = |reply: &Value| {
         let results = reply["results"].as_array().unwrap().clone();
-        results.into_iter().filter(|result| result["appeal"]["overturned"] == true).collect::<Vec<_>>()
+        results
+            .into_iter()
+            .filter(|result| result["appeal"]["overturned"] == true)
+            .collect::<Vec<_>>()
     };
-    assert!(overturned(&first).is_empty(), "nothing is known of the channel yet");
+    assert!(
+        overturned(&first).is_empty(),
+        "nothing is known of the channel yet"
+    );
     let found = overturned(&second);
     assert!(found.len() > 5, "{}", found.len());
     for result in &found {
-        assert_eq!((&result["pass"], &result["score"]), (&json!(false), &json!(0.0)));
-        assert_eq!((&result["score_after_appeal"], &result["reward"]), (&json!(1.0), &json!(1.0)));
+        assert_eq!(
+            (&result["pass"], &result["score"]),
+            (&json!(false), &json!(0.0))
+        );
+        assert_eq!(
+            (&result["score_after_appeal"], &result["reward"]),
+            (&json!(1.0), &json!(1.0))
+        );
         assert_eq!(result["evidence"]["rule"], "form");
     }
     let channels = service.get("/v1/channels").await.json();
     let channel = &channels["channels"][0];
     let rho1 = &channel["rho1"];
-    let holds = rho1["low"].as_f64().unwrap() <= 1.0 / 3.0 && 1.0 / 3.0 <= rho1["high"].as_f64().unwrap();
+    let holds =
+        rho1["low"].as_f64().unwrap() <= 1.0 / 3.0 && 1.0 / 3.0 <= rho1["high"].as_f64().unwrap();
     assert!(holds && rho1["source"] == "measured", "{channel}");
     let listed = service.get("/v1/grades?appeal=overturned").await.json();
     assert_eq!(listed["grades"].as_array().unwrap().len(), found.len());
-    assert_eq!(service.get("/v1/grades?appeal=lost").await.refusal().1, "invalid_parameter");
+    assert_eq!(
+        service.get("/v1/grades?appeal=lost").await.refusal().1,
+        "invalid_parameter"
+    );
 }
 
 #[tokio::test]
@@ -94,43 +130,77 @@ async fn a_policy_is_refused_by_its_field() {
         request["policy"] = policy;
         service.grade(&request).await.refusal()
     };
-    assert_eq!(refused(json!("nobody")).await, (422, "unknown_policy".into(), Some("/policy".into())));
-    assert_eq!(refused(json!(7)).await, (422, "invalid_policy".into(), Some("/policy".into())));
+    assert_eq!(
+        refused(json!("nobody")).await,
+        (422, "unknown_policy".into(), Some("/policy".into()))
+    );
+    assert_eq!(
+        refused(json!(7)).await,
+        (422, "invalid_policy".into(), Some("/policy".into()))
+    );
     let (_, code, pointer) = refused(json!({ "shap": {} })).await;
-    assert_eq!((code.as_str(), pointer.as_deref()), ("invalid_policy", Some("/policy/shap")));
-    let (_, _, pointer) = refused(json!({ "appeals": [{ "judge": { "type": "math" }, "negatives": 3 }] })).await;
+    assert_eq!(
+        (code.as_str(), pointer.as_deref()),
+        ("invalid_policy", Some("/policy/shap"))
+    );
+    let (_, _, pointer) =
+        refused(json!({ "appeals": [{ "judge": { "type": "math" }, "negatives": 3 }] })).await;
     assert_eq!(pointer.as_deref(), Some("/policy/appeals/0/negatives"));
     let mut request = answers(0, 1, 1);
     request["items"][1]["policy"] = json!({ "coefficient": "rloo" });
-    assert_eq!(service.grade(&request).await.refusal().2.as_deref(), Some("/items/1/policy"));
+    assert_eq!(
+        service.grade(&request).await.refusal().2.as_deref(),
+        Some("/items/1/policy")
+    );
 }
 
 #[tokio::test]
 async fn policies_are_listed_explained_and_checked() {
     let service = service_with(|config| {
-        let table = "summary = \"short\"\n[length.soft_overlong]\nmax = 1000\nbuffer = 200\n".parse().unwrap();
+        let table = "summary = \"short\"\n[length.soft_overlong]\nmax = 1000\nbuffer = 200\n"
+            .parse()
+            .unwrap();
         config.policies.insert("short".to_owned(), table);
     })
     .await;
     let policies = service.get("/v1/policies").await.json();
-    let names: Vec<_> = policies["policies"].as_array().unwrap().iter().map(|policy| policy["name"].clone()).collect();
+    let names: Vec<_> = policies["policies"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|policy| policy["name"].clone())
+        .collect();
     assert_eq!(names, ["default", "short"]);
     let short = service.get("/v1/policies/short").await.json();
     assert_eq!(short["explained"][0]["function"], "soft_overlong");
     assert_eq!(service.get("/v1/policies/long").await.refusal().0, 404);
-    let checked = post(&service, "/v1/policies/check", &short["policy"]).await.json();
+    let checked = post(&service, "/v1/policies/check", &short["policy"])
+        .await
+        .json();
     assert_eq!(checked["hash"], short["hash"], "one meaning has one hash");
-    let refused = post(&service, "/v1/policies/check", &json!({ "coefficient": "ppo" })).await.refusal();
+    let refused = post(
+        &service,
+        "/v1/policies/check",
+        &json!({ "coefficient": "ppo" }),
+    )
+    .await
+    .refusal();
     assert_eq!((refused.0, refused.1.as_str()), (422, "invalid_policy"));
     let mut request = answers(0, 1, 1);
     request["policy"] = json!("short");
     request["items"][0]["meta"] = json!({ "tokens": 900 });
     request["items"][1]["meta"] = json!({ "tokens": 100 });
     let reply = service.grade(&request).await.json();
-    assert_eq!(reply["results"][0]["reward"], 0.5, "half of the buffer is used");
+    assert_eq!(
+        reply["results"][0]["reward"], 0.5,
+        "half of the buffer is used"
+    );
     let id = reply["results"][0]["grade"].as_str().unwrap();
     let kept = service.get(&format!("/v1/grades/{id}")).await.json();
-    assert_eq!((&kept["policy"], &kept["policy_body"]["summary"]), (&json!("short"), &json!("short")));
+    assert_eq!(
+        (&kept["policy"], &kept["policy_body"]["summary"]),
+        (&json!("short"), &json!("short"))
+    );
 }
 
 #[tokio::test]
@@ -139,22 +209,43 @@ async fn a_stream_gives_the_rewards_of_the_whole_reply() {
     let mut request = answers(3, 5, 8);
     request["policy"] = json!({ "diversity": { "lambda": 0.5 } });
     let whole = service.grade(&request).await.json();
-    let lines = service.grade_with(request.to_string(), &[("accept", "application/x-ndjson")]).await.bytes;
+    let lines = service
+        .grade_with(request.to_string(), &[("accept", "application/x-ndjson")])
+        .await
+        .bytes;
     let text = String::from_utf8(lines.to_vec()).unwrap();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let mut streamed: Vec<_> = lines.iter().filter(|line| line["type"] == "result").collect();
+    let lines: Vec<Value> = text
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let mut streamed: Vec<_> = lines
+        .iter()
+        .filter(|line| line["type"] == "result")
+        .collect();
     streamed.sort_by_key(|line| line["grade"].as_str().unwrap().to_owned());
     let rewards: Vec<_> = streamed.iter().map(|line| line["reward"].clone()).collect();
-    let expected: Vec<_> = whole["results"].as_array().unwrap().iter().map(|result| result["reward"].clone()).collect();
+    let expected: Vec<_> = whole["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["reward"].clone())
+        .collect();
     assert_eq!(rewards, expected);
-    assert!(whole["results"][3]["composition"]["terms"].as_array().is_some_and(|terms| !terms.is_empty()));
+    assert!(
+        whole["results"][3]["composition"]["terms"]
+            .as_array()
+            .is_some_and(|terms| !terms.is_empty())
+    );
 }
 
 #[tokio::test]
 async fn every_statistic_answers() {
     let service = service().await;
     let mut request = answers(2, 3, 3);
-    let names: Vec<_> = assay_correction::Statistic::ALL.iter().map(|statistic| statistic.name()).collect();
+    let names: Vec<_> = assay_correction::Statistic::ALL
+        .iter()
+        .map(|statistic| statistic.name())
+        .collect();
     request["statistics"] = json!(names);
     request["run"] = json!("r");
     let reply = service.grade(&request).await.json();
@@ -163,22 +254,38 @@ async fn every_statistic_answers() {
         assert!(statistics.contains_key(*name), "{name}");
     }
     request["statistics"] = json!(["median"]);
-    assert_eq!(service.grade(&request).await.refusal().2.as_deref(), Some("/statistics/0"));
+    assert_eq!(
+        service.grade(&request).await.refusal().2.as_deref(),
+        Some("/statistics/0")
+    );
 }
 
 #[tokio::test]
 async fn operators_decide_on_what_was_drawn() {
     let service = attentive().await;
     service.grade(&answers(4, 4, 8)).await;
-    let drawn = post(&service, "/v1/adjudications/next?channel=math/default&passes=false", &Value::Null).await.json();
+    let drawn = post(
+        &service,
+        "/v1/adjudications/next?channel=math/default&passes=false",
+        &Value::Null,
+    )
+    .await
+    .json();
     let grade = drawn["grade"]["grade"].as_str().unwrap().to_owned();
     assert!((drawn["probability"].as_f64().unwrap() - 1.0 / 12.0).abs() < 1e-12);
     assert_eq!(drawn["grade"]["pass"], false);
-    let right = drawn["grade"]["completion"].as_str().unwrap().contains("frac");
+    let right = drawn["grade"]["completion"]
+        .as_str()
+        .unwrap()
+        .contains("frac");
     let path = format!("/v1/grades/{grade}/adjudicate");
-    let kept = post(&service, &path, &json!({ "pass": right, "note": "seen" })).await.json();
+    let kept = post(&service, &path, &json!({ "pass": right, "note": "seen" }))
+        .await
+        .json();
     assert_eq!(kept["weight"], 1.0);
-    let again = post(&service, &path, &json!({ "pass": right })).await.json();
+    let again = post(&service, &path, &json!({ "pass": right }))
+        .await
+        .json();
     assert_eq!(again["weight"], 1.0);
     let channel = async || service.get("/v1/channels").await.json()["channels"][0].clone();
     let before = channel().await;
@@ -186,17 +293,41 @@ async fn operators_decide_on_what_was_drawn() {
     post(&service, &path, &json!({ "pass": !right })).await;
     let after = channel().await;
     assert_eq!(after["checked_negatives"], 1);
-    assert_ne!(after["rho1"]["value"], before["rho1"]["value"], "the latest word counts");
+    assert_ne!(
+        after["rho1"]["value"], before["rho1"]["value"],
+        "the latest word counts"
+    );
     let detail = service.get(&format!("/v1/grades/{grade}")).await.json();
     assert_eq!(detail["adjudications"].as_array().unwrap().len(), 3);
     assert_eq!(detail["adjudications"][0]["note"], "seen");
 
-    assert_eq!(post(&service, &path, &json!({ "pass": "yes" })).await.refusal().2.as_deref(), Some("/pass"));
+    assert_eq!(
+        post(&service, &path, &json!({ "pass": "yes" }))
+            .await
+            .refusal()
+            .2
+            .as_deref(),
+        Some("/pass")
+    );
     let nobody = "/v1/grades/01JD5XW7P9V6F8K4M3N2Q1R0ST/adjudicate";
-    assert_eq!(post(&service, nobody, &json!({ "pass": true })).await.refusal().0, 404);
-    let refused = post(&service, "/v1/adjudications/next?side=left", &Value::Null).await.refusal();
+    assert_eq!(
+        post(&service, nobody, &json!({ "pass": true }))
+            .await
+            .refusal()
+            .0,
+        404
+    );
+    let refused = post(&service, "/v1/adjudications/next?side=left", &Value::Null)
+        .await
+        .refusal();
     assert_eq!(refused.1, "invalid_parameter");
-    let none = post(&service, "/v1/adjudications/next?channel=sql/none", &Value::Null).await.json();
+    let none = post(
+        &service,
+        "/v1/adjudications/next?channel=sql/none",
+        &Value::Null,
+    )
+    .await
+    .json();
     assert_eq!(none, json!({ "grade": null, "probability": null }));
 }
 
@@ -209,24 +340,48 @@ async fn labelled_data_gives_rates_and_versions_are_compared() {
     };
     post(&service, "/v1/channels/calibrations", &known(1, 10.0)).await;
     post(&service, "/v1/channels/calibrations", &known(9, 40.0)).await;
-    let both = service.get("/v1/channels/compare?one=math/default@1&other=math/default@9").await.json();
-    assert!(both["rho1"]["differs"] == true && both["rho0"]["differs"] == false, "{both}");
+    let both = service
+        .get("/v1/channels/compare?one=math/default@1&other=math/default@9")
+        .await
+        .json();
+    assert!(
+        both["rho1"]["differs"] == true && both["rho0"]["differs"] == false,
+        "{both}"
+    );
     assert_eq!(both["one"]["rho1"]["source"], "calibrated");
     let reply = service.grade(&answers(0, 1, 1)).await.json();
     assert!((reply["channels"][0]["rho1"].as_f64().unwrap() - 0.1).abs() < 1e-12);
     assert!(reply["results"][0]["backward"].is_number());
     let mut odd = known(1, 200.0);
-    let refused = post(&service, "/v1/channels/calibrations", &odd).await.refusal();
+    let refused = post(&service, "/v1/channels/calibrations", &odd)
+        .await
+        .refusal();
     assert_eq!(refused.2.as_deref(), Some("/right_refused"));
     odd["right"] = json!(0.0);
-    assert_eq!(post(&service, "/v1/channels/calibrations", &odd).await.refusal().2.as_deref(), Some("/right"));
+    assert_eq!(
+        post(&service, "/v1/channels/calibrations", &odd)
+            .await
+            .refusal()
+            .2
+            .as_deref(),
+        Some("/right")
+    );
     for channel in ["math", "math/", "nobody/a", "math/\u{1b}[2J"] {
         let mut odd = known(1, 1.0);
         odd["channel"] = json!(channel);
-        let refused = post(&service, "/v1/channels/calibrations", &odd).await.refusal();
+        let refused = post(&service, "/v1/channels/calibrations", &odd)
+            .await
+            .refusal();
         assert_eq!(refused.2.as_deref(), Some("/channel"), "{channel}");
     }
-    assert_eq!(service.get("/v1/channels/compare?one=a&other=b").await.refusal().0, 404);
+    assert_eq!(
+        service
+            .get("/v1/channels/compare?one=a&other=b")
+            .await
+            .refusal()
+            .0,
+        404
+    );
 }
 
 #[tokio::test]
@@ -237,7 +392,12 @@ async fn prompts_are_suggested_from_their_history() {
         request["run"] = json!("r");
         request["step"] = json!(step);
         let mut solved = answers(0, 8, 0);
-        for (at, item) in solved["items"].as_array_mut().unwrap().iter_mut().enumerate() {
+        for (at, item) in solved["items"]
+            .as_array_mut()
+            .unwrap()
+            .iter_mut()
+            .enumerate()
+        {
             item["id"] = json!(format!("s{at}"));
             item["group"] = json!("q");
             item["prompt_key"] = json!("solved");
@@ -247,19 +407,46 @@ async fn prompts_are_suggested_from_their_history() {
         assert_eq!(reply["groups"][1]["prompt_key"], "solved");
     }
     let ask = |more: Value| {
-        let mut request = json!({ "run": "r", "count": 1, "unvisited": 0, "thompson": false, "seed": 1 });
-        request.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let mut request =
+            json!({ "run": "r", "count": 1, "unvisited": 0, "thompson": false, "seed": 1 });
+        request
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
         request
     };
     for strategy in ["mopps", "vade", "filter"] {
-        let found = post(&service, "/v1/prompts/suggest", &ask(json!({ "strategy": strategy }))).await.json();
-        assert_ne!(found["prompts"][0]["prompt_key"], "solved", "{strategy}: {found}");
+        let found = post(
+            &service,
+            "/v1/prompts/suggest",
+            &ask(json!({ "strategy": strategy })),
+        )
+        .await
+        .json();
+        assert_ne!(
+            found["prompts"][0]["prompt_key"], "solved",
+            "{strategy}: {found}"
+        );
         assert_eq!(found["prompts"][0]["visits"], 2);
     }
-    let refused = post(&service, "/v1/prompts/suggest", &ask(json!({ "count": 0 }))).await.refusal();
+    let refused = post(&service, "/v1/prompts/suggest", &ask(json!({ "count": 0 })))
+        .await
+        .refusal();
     assert_eq!((refused.0, refused.2.as_deref()), (422, Some("/count")));
-    let refused = post(&service, "/v1/prompts/suggest", &ask(json!({ "stratgy": "vade" }))).await.refusal();
+    let refused = post(
+        &service,
+        "/v1/prompts/suggest",
+        &ask(json!({ "stratgy": "vade" })),
+    )
+    .await
+    .refusal();
     assert_eq!(refused.0, 422);
-    let refused = post(&service, "/v1/prompts/suggest", &ask(json!({ "channel": "maths/a" }))).await.refusal();
+    let refused = post(
+        &service,
+        "/v1/prompts/suggest",
+        &ask(json!({ "channel": "maths/a" })),
+    )
+    .await
+    .refusal();
     assert_eq!(refused.2.as_deref(), Some("/channel"));
 }

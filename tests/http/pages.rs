@@ -1,4 +1,5 @@
-//! The pages under `/ui`: every one answers, escapes what is hostile and refuses what is written wrong.
+//! The pages under `/ui`: every one answers, escapes what is hostile and refuses what is written
+//! wrong.
 
 use axum::body::Body;
 use http::Request;
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 use crate::fixtures::{Got, Service, batch, item, service, service_with};
 
 /// What completions, names and answers try.
-const HOSTILE: &str = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}\u{0}\u{1b}[2J&lt;";
+const HOSTILE: &str =
+    "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}\u{0}\u{1b}[2J&lt;";
 
 async fn text(service: &Service, path: &str) -> String {
     let got = service.get(path).await;
@@ -16,11 +18,14 @@ async fn text(service: &Service, path: &str) -> String {
 }
 
 async fn send(service: &Service, path: &str, form: &str, headers: &[(&str, &str)]) -> Got {
-    let mut request = Request::post(path).header("content-type", "application/x-www-form-urlencoded");
+    let mut request =
+        Request::post(path).header("content-type", "application/x-www-form-urlencoded");
     for (name, value) in headers {
         request = request.header(*name, *value);
     }
-    service.send(request.body(Body::from(form.to_owned())).unwrap()).await
+    service
+        .send(request.body(Body::from(form.to_owned())).unwrap())
+        .await
 }
 
 /// Where a reply sends the browser.
@@ -29,13 +34,21 @@ fn location(got: &Got) -> String {
     got.headers["location"].to_str().unwrap().to_owned()
 }
 
-/// A service with a run of three steps, a failure among them, and the ids of the last step's grades.
+/// A service with a run of three steps, a failure among them, and the ids of the last step's
+/// grades.
 async fn with_run(run: &str) -> (Service, Vec<String>) {
     let service = service_with(|config| config.channels.refresh_seconds = 0.0).await;
     let mut ids = Vec::new();
     for step in 1..4 {
         let mut request = batch((0..8).map(|n| {
-            let mut item = item("3/8", if n < 2 * step { "\\boxed{\\frac{3}{8}}" } else { "it is \\boxed{0.35}" });
+            let mut item = item(
+                "3/8",
+                if n < 2 * step {
+                    "\\boxed{\\frac{3}{8}}"
+                } else {
+                    "it is \\boxed{0.35}"
+                },
+            );
             item["id"] = json!(format!("i{step}-{n}"));
             item["group"] = json!(format!("g{}", n / 4));
             item["prompt"] = json!("What is three eighths?");
@@ -46,7 +59,12 @@ async fn with_run(run: &str) -> (Service, Vec<String>) {
         request["run"] = json!(run);
         request["step"] = json!(step);
         let reply = service.grade(&request).await.json();
-        ids = reply["results"].as_array().unwrap().iter().map(id).collect();
+        ids = reply["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(id)
+            .collect();
     }
     (service, ids)
 }
@@ -69,18 +87,33 @@ async fn every_page_answers_without_a_grade_and_with_a_run() {
     ];
     let empty = service().await;
     for page in pages {
-        assert!(text(&empty, page).await.contains("class=\"none\""), "{page} says that there is nothing");
+        assert!(
+            text(&empty, page).await.contains("class=\"none\""),
+            "{page} says that there is nothing"
+        );
     }
     let (service, ids) = with_run("r/1 a").await;
     for page in pages {
         assert!(text(&service, page).await.contains("</html>"), "{page}");
     }
     let run = text(&service, "/ui/run?name=r%2F1+a").await;
-    assert!(run.contains("aria-label=\"reward by step\"") && run.contains("step 3: 0.750 ± 0.433 of 8"), "{run}");
-    assert!(run.contains("grader_panicked") && run.contains("graded 8 (88.9 %), failed 1 (11.1 %)"), "{run}");
+    assert!(
+        run.contains("aria-label=\"reward by step\"") && run.contains("step 3: 0.750 ± 0.433 of 8"),
+        "{run}"
+    );
+    assert!(
+        run.contains("grader_panicked") && run.contains("graded 8 (88.9 %), failed 1 (11.1 %)"),
+        "{run}"
+    );
     let grade = text(&service, &format!("/ui/grades/{}", ids[7])).await;
-    assert!(grade.contains("<mark title=\"what was graded\">0.35</mark>"), "{grade}");
-    assert!(grade.contains("<ins>") && grade.contains("What is three eighths?"), "{grade}");
+    assert!(
+        grade.contains("<mark title=\"what was graded\">0.35</mark>"),
+        "{grade}"
+    );
+    assert!(
+        grade.contains("<ins>") && grade.contains("What is three eighths?"),
+        "{grade}"
+    );
 }
 
 #[tokio::test]
@@ -93,7 +126,8 @@ async fn hostile_texts_stay_texts() {
     item["meta"] = json!({ "note": HOSTILE });
     let mut chat = item.clone();
     chat["id"] = json!("chat");
-    chat["completion"] = json!([{ "role": "assistant", "content": HOSTILE, "tool_calls": [{ "name": HOSTILE }] }]);
+    chat["completion"] =
+        json!([{ "role": "assistant", "content": HOSTILE, "tool_calls": [{ "name": HOSTILE }] }]);
     let mut request = batch([item, chat]);
     let run = HOSTILE.replace('\0', "");
     request["run"] = json!(run);
@@ -101,13 +135,25 @@ async fn hostile_texts_stay_texts() {
     let reply = service.grade(&request).await;
     assert_eq!(reply.status, 200, "{:?}", reply.bytes);
     let reply = reply.json();
-    let mut pages: Vec<String> =
-        ["/ui", "/ui/runs", "/ui/grades", "/ui/queue", "/ui/channels", "/ui/suspects", "/ui/checks"]
-            .map(str::to_owned)
-            .into();
-    pages.extend(reply["results"].as_array().unwrap().iter().map(|result| format!("/ui/grades/{}", id(result))));
-    let finding =
-        json!({ "code": HOSTILE, "severity": "error", "dataset": HOSTILE, "key": HOSTILE, "message": HOSTILE });
+    let mut pages: Vec<String> = [
+        "/ui",
+        "/ui/runs",
+        "/ui/grades",
+        "/ui/queue",
+        "/ui/channels",
+        "/ui/suspects",
+        "/ui/checks",
+    ]
+    .map(str::to_owned)
+    .into();
+    pages.extend(
+        reply["results"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|result| format!("/ui/grades/{}", id(result))),
+    );
+    let finding = json!({ "code": HOSTILE, "severity": "error", "dataset": HOSTILE, "key": HOSTILE, "message": HOSTILE });
     let dataset = json!({ "dataset": HOSTILE, "revision": HOSTILE, "rows": 1, "checked": 1, "tasks": { HOSTILE: 1 },
         "mutants": { HOSTILE: { "tried": 1, "killed": 1 } } });
     let check = json!({ "version": HOSTILE, "errors": 1, "warnings": 0, "failed": 1, "first_failure": HOSTILE,
@@ -118,47 +164,89 @@ async fn hostile_texts_stay_texts() {
     pages.push(format!("/ui/run?{query}"));
     for page in pages {
         let html = text(&service, &page).await;
-        assert!(!html.contains("<script>alert") && !html.contains("<img src=x"), "{page}");
+        assert!(
+            !html.contains("<script>alert") && !html.contains("<img src=x"),
+            "{page}"
+        );
         // A list sends what it was given; what is seen of it stands beside.
-        let html: String =
-            html.split(" value=\"").map(|part| part.split_once('"').map_or(part, |(_, rest)| rest)).collect();
-        assert!(!html.contains('\u{202e}') && !html.contains('\u{1b}') && !html.contains('\0'), "{page}");
+        let html: String = html
+            .split(" value=\"")
+            .map(|part| part.split_once('"').map_or(part, |(_, rest)| rest))
+            .collect();
+        assert!(
+            !html.contains('\u{202e}') && !html.contains('\u{1b}') && !html.contains('\0'),
+            "{page}"
+        );
     }
-    let errors = service.get("/ui/grades?step=%3Cscript%3Ealert(1)%3C/script%3E").await;
+    let errors = service
+        .get("/ui/grades?step=%3Cscript%3Ealert(1)%3C/script%3E")
+        .await;
     assert!(!String::from_utf8_lossy(&errors.bytes).contains("<script>alert"));
 }
 
 fn form(pairs: &[(&str, &str)]) -> String {
-    let encode = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
-    pairs.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect::<Vec<_>>().join("&")
+    let encode = |text: &str| {
+        text.bytes()
+            .map(|byte| format!("%{byte:02X}"))
+            .collect::<String>()
+    };
+    pairs
+        .iter()
+        .map(|(name, value)| format!("{name}={}", encode(value)))
+        .collect::<Vec<_>>()
+        .join("&")
 }
 
 #[tokio::test]
 async fn a_huge_completion_is_shown_in_part() {
     let service = service().await;
-    let huge = format!("{} \\boxed{{7}} {}", "a ".repeat(400_000), "b ".repeat(40_000));
+    let huge = format!(
+        "{} \\boxed{{7}} {}",
+        "a ".repeat(400_000),
+        "b ".repeat(40_000)
+    );
     let reply = service.grade(&batch([item("8", &huge)])).await.json();
-    let html = text(&service, &format!("/ui/grades/{}", id(&reply["results"][0]))).await;
-    assert!(html.len() < 120_000 && html.contains("bytes before"), "{}", html.len());
+    let html = text(
+        &service,
+        &format!("/ui/grades/{}", id(&reply["results"][0])),
+    )
+    .await;
+    assert!(
+        html.len() < 120_000 && html.contains("bytes before"),
+        "{}",
+        html.len()
+    );
 }
 
 #[tokio::test]
 async fn shows_the_first_tests_of_a_program_and_counts_the_others() {
     let service = service().await;
-    let tests: Vec<Value> = (0..300).map(|n| json!({ "stdin": n.to_string(), "stdout": n.to_string() })).collect();
+    let tests: Vec<Value> = (0..300)
+        .map(|n| json!({ "stdin": n.to_string(), "stdout": n.to_string() }))
+        .collect();
     let graded = async |score: &str, text: &str| {
         let task = json!({ "type": "code", "language": "python", "tests": tests, "score": score });
         let item = json!({ "completion": format!("```python\n{text}\n```"), "task": task });
         let reply = service.grade(&batch([item])).await.json();
         text_of(&service, &reply["results"][0]).await
     };
-    let all_run = graded("fraction", "n = int(input())\nprint(0 if n in (3, 250) else n)").await;
+    let all_run = graded(
+        "fraction",
+        "n = int(input())\nprint(0 if n in (3, 250) else n)",
+    )
+    .await;
     assert!(all_run.contains("298 of 300 passed"), "{all_run}");
-    assert!(all_run.contains("100 more are not shown, 1 failed."), "{all_run}");
+    assert!(
+        all_run.contains("100 more are not shown, 1 failed."),
+        "{all_run}"
+    );
     assert_eq!(all_run.matches(">accepted</span>").count(), 199);
     let stopped = graded("all", "n = int(input())\nprint(0 if n == 3 else n)").await;
     assert!(stopped.contains("3 of 300 passed"), "{stopped}");
-    assert!(stopped.contains("100 more are not shown, 100 not run."), "{stopped}");
+    assert!(
+        stopped.contains("100 more are not shown, 100 not run."),
+        "{stopped}"
+    );
     assert_eq!(stopped.matches(">not run</span>").count(), 196);
 }
 
@@ -170,8 +258,16 @@ async fn text_of(service: &Service, result: &Value) -> String {
 #[tokio::test]
 async fn lists_are_filtered_by_their_address_page_by_page() {
     let (service, _) = with_run("r").await;
-    let wrong = text(&service, "/ui/grades?run=r&verdict=wrong_answer&score_max=0.5").await;
-    assert_eq!(wrong.matches("class=\"row\"").count(), 12, "6, 4 and 2 of 8");
+    let wrong = text(
+        &service,
+        "/ui/grades?run=r&verdict=wrong_answer&score_max=0.5",
+    )
+    .await;
+    assert_eq!(
+        wrong.matches("class=\"row\"").count(),
+        12,
+        "6, 4 and 2 of 8"
+    );
     let mut many = batch((0..120).map(|n| item("1", &n.to_string())));
     many["run"] = json!("many");
     service.grade(&many).await;
@@ -179,8 +275,15 @@ async fn lists_are_filtered_by_their_address_page_by_page() {
     loop {
         let page = text(&service, &address).await;
         rows += page.matches("class=\"row\"").count();
-        let Some((_, next)) = page.split_once("rel=\"next\" href=\"") else { break };
-        address = next.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&");
+        let Some((_, next)) = page.split_once("rel=\"next\" href=\"") else {
+            break;
+        };
+        address = next
+            .split('"')
+            .next()
+            .unwrap()
+            .replace("&#38;", "&")
+            .replace("&amp;", "&");
     }
     assert_eq!(rows, 120);
 }
@@ -205,7 +308,11 @@ async fn what_is_not_there_or_written_wrong_is_told() {
     for (status, path) in cases {
         let got = service.get(path).await;
         let html = String::from_utf8_lossy(&got.bytes);
-        assert!(got.status == status && html.contains("class=\"error\""), "{path}: {} {html}", got.status);
+        assert!(
+            got.status == status && html.contains("class=\"error\""),
+            "{path}: {} {html}",
+            got.status
+        );
     }
 }
 
@@ -213,15 +320,40 @@ async fn what_is_not_there_or_written_wrong_is_told() {
 async fn pages_load_nothing_from_elsewhere_and_assets_are_cached() {
     let service = service().await;
     let page = service.get("/ui").await;
-    assert!(page.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'self'"));
+    assert!(
+        page.headers["content-security-policy"]
+            .to_str()
+            .unwrap()
+            .starts_with("default-src 'self'")
+    );
     assert_eq!(page.headers["cache-control"], "no-store");
     for asset in ["pages.css", "pages.js", "icon.svg"] {
         let path = format!("/ui/assets/{asset}");
         let got = service.get(&path).await;
         let tag = got.headers["etag"].clone();
-        let again = service.send(Request::get(&path).header("if-none-match", tag).body(Body::empty()).unwrap()).await;
-        assert_eq!((got.status.as_u16(), again.status.as_u16(), again.bytes.len()), (200, 304, 0), "{asset}");
-        assert!(!String::from_utf8_lossy(&got.bytes).replace("http://www.w3.org", "").contains("http"), "{asset}");
+        let again = service
+            .send(
+                Request::get(&path)
+                    .header("if-none-match", tag)
+                    .body(Body::empty())
+                    .unwrap(),
+            )
+            .await;
+        assert_eq!(
+            (
+                got.status.as_u16(),
+                again.status.as_u16(),
+                again.bytes.len()
+            ),
+            (200, 304, 0),
+            "{asset}"
+        );
+        assert!(
+            !String::from_utf8_lossy(&got.bytes)
+                .replace("http://www.w3.org", "")
+                .contains("http"),
+            "{asset}"
+        );
     }
 }
 
@@ -232,19 +364,50 @@ async fn a_grade_is_replayed_and_adjudicated() {
     let again = send(&service, &format!("{path}/replay"), "", &[]).await;
     let html = String::from_utf8_lossy(&again.bytes);
     assert!(html.contains("Graded again, it is the same"), "{html}");
-    let said = send(&service, &format!("{path}/adjudicate"), "word=right&note=it+is", &[]).await;
+    let said = send(
+        &service,
+        &format!("{path}/adjudicate"),
+        "word=right&note=it+is",
+        &[],
+    )
+    .await;
     assert_eq!(location(&said), format!("{path}#words"));
     let html = text(&service, &path).await;
-    assert!(html.contains("it is</bdi>") && html.contains("not drawn"), "{html}");
-    assert_eq!(send(&service, &format!("{path}/adjudicate"), "word=perhaps", &[]).await.status, 400);
+    assert!(
+        html.contains("it is</bdi>") && html.contains("not drawn"),
+        "{html}"
+    );
+    assert_eq!(
+        send(&service, &format!("{path}/adjudicate"), "word=perhaps", &[])
+            .await
+            .status,
+        400
+    );
     let long = format!("word=right&note={}", "x".repeat(5_000));
-    assert_eq!(send(&service, &format!("{path}/adjudicate"), &long, &[]).await.status, 400);
+    assert_eq!(
+        send(&service, &format!("{path}/adjudicate"), &long, &[])
+            .await
+            .status,
+        400
+    );
     let elsewhere = [("sec-fetch-site", "cross-site")];
     for action in ["replay", "adjudicate"] {
-        let refused = send(&service, &format!("{path}/{action}"), "word=wrong", &elsewhere).await;
+        let refused = send(
+            &service,
+            &format!("{path}/{action}"),
+            "word=wrong",
+            &elsewhere,
+        )
+        .await;
         assert_eq!(refused.status, 403, "{action}");
         let of_the_api = path.replace("/ui/", "/v1/");
-        let refused = send(&service, &format!("{of_the_api}/{action}"), "{\"pass\":false}", &elsewhere).await;
+        let refused = send(
+            &service,
+            &format!("{of_the_api}/{action}"),
+            "{\"pass\":false}",
+            &elsewhere,
+        )
+        .await;
         assert_eq!(refused.status, 403, "{action} of the API");
     }
 }
@@ -260,8 +423,15 @@ async fn the_queue_goes_on_until_nothing_is_left() {
         let (path, query) = address.split_once('?').unwrap();
         let id = path.rsplit('/').next().unwrap();
         assert!(text(&service, &address).await.contains("id=\"skip\""));
-        let said = format!("word=wrong&then={}", query.replace('%', "%25").replace('&', "%26").replace('=', "%3D"));
-        address = location(&send(&service, &format!("/ui/grades/{id}/adjudicate"), &said, &[]).await);
+        let said = format!(
+            "word=wrong&then={}",
+            query
+                .replace('%', "%25")
+                .replace('&', "%26")
+                .replace('=', "%3D")
+        );
+        address =
+            location(&send(&service, &format!("/ui/grades/{id}/adjudicate"), &said, &[]).await);
     }
     assert!(address.ends_with("empty=1"), "{address}");
     assert!(text(&service, &address).await.contains("id=\"empty\""));

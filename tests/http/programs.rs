@@ -19,20 +19,39 @@ async fn a_batch_of_programs_is_graded_beside_mathematics() {
     let tests = json!([{"stdin": "2 3\n", "stdout": "5\n"}]);
     let items = batch([
         program("print(sum(map(int, input().split())))", &tests),
-        program("print(5 if input() else 0)", &json!([{"stdin": "\n", "stdout": "5\n"}])),
+        program(
+            "print(5 if input() else 0)",
+            &json!([{"stdin": "\n", "stdout": "5\n"}]),
+        ),
         program("while True: pass", &tests),
         json!({"completion": "\\boxed{5}", "task": {"type": "math", "answer": "5"}}),
         program("import os\nos.kill(os.getpid(), 9)", &tests),
     ]);
     let reply = service.grade(&items).await.json();
-    let verdicts: Vec<&str> =
-        reply["results"].as_array().unwrap().iter().map(|result| result["verdict"].as_str().unwrap()).collect();
-    assert_eq!(verdicts, ["accepted", "wrong_answer", "time_limit", "correct", "runtime_error"]);
+    let verdicts: Vec<&str> = reply["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["verdict"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        verdicts,
+        [
+            "accepted",
+            "wrong_answer",
+            "time_limit",
+            "correct",
+            "runtime_error"
+        ]
+    );
     let first = &reply["results"][0];
     assert_eq!(first["measures"]["tests_passed"], 1.0);
     assert_eq!(first["evidence"]["image"].as_str().unwrap().len(), 64);
     let failure = &reply["results"][1]["evidence"]["first_failure"];
-    assert_eq!(failure["difference"], json!({"line": 1, "expected": "5", "got": "0"}));
+    assert_eq!(
+        failure["difference"],
+        json!({"line": 1, "expected": "5", "got": "0"})
+    );
 }
 
 /// The results of these items, each a task with a program.
@@ -55,26 +74,51 @@ async fn evidence_names_lines_values_and_limits() {
     let items = [
         ("def half(x):\n    return x / 4", assert.clone()),
         ("def half(x):\n    y = x\n    return y // 0", assert.clone()),
-        ("import numpy as np\nprint(np.pi)", json!({"tests": [{"stdin": "", "stdout": "3"}]})),
+        (
+            "import numpy as np\nprint(np.pi)",
+            json!({"tests": [{"stdin": "", "stdout": "3"}]}),
+        ),
         ("def half(x):\n    return x +", assert),
     ];
     let results = results(&service, &items).await;
     let evidence: Vec<&Value> = results.iter().map(|result| &result["evidence"]).collect();
-    let failure: Vec<&Value> = evidence.iter().map(|evidence| &evidence["first_failure"]).collect();
+    let failure: Vec<&Value> = evidence
+        .iter()
+        .map(|evidence| &evidence["first_failure"])
+        .collect();
     assert_eq!(results[0]["verdict"], "wrong_answer");
-    assert_eq!((&failure[0]["line"], &failure[0]["source"]), (&json!(2), &json!("assert half(x) == 1")));
     assert_eq!(
-        (&failure[0]["left"], &failure[0]["right"], &failure[0]["operator"]),
+        (&failure[0]["line"], &failure[0]["source"]),
+        (&json!(2), &json!("assert half(x) == 1"))
+    );
+    assert_eq!(
+        (
+            &failure[0]["left"],
+            &failure[0]["right"],
+            &failure[0]["operator"]
+        ),
         (&json!("0.5"), &json!("1"), &json!("=="))
     );
-    assert_eq!(failure[0]["calls"], json!([{"call": "half(2)", "returned": "0.5"}]));
-    assert_eq!((&results[1]["verdict"], &failure[1]["lines"]), (&json!("runtime_error"), &json!([4])));
-    assert_eq!((&results[2]["verdict"], &evidence[2]["first_line"]), (&json!("runtime_error"), &json!(2)));
+    assert_eq!(
+        failure[0]["calls"],
+        json!([{"call": "half(2)", "returned": "0.5"}])
+    );
+    assert_eq!(
+        (&results[1]["verdict"], &failure[1]["lines"]),
+        (&json!("runtime_error"), &json!([4]))
+    );
+    assert_eq!(
+        (&results[2]["verdict"], &evidence[2]["first_line"]),
+        (&json!("runtime_error"), &json!(2))
+    );
     assert_eq!(
         (&failure[2]["limit"], &failure[2]["lines"]),
         (&json!({"cause": "module", "name": "numpy"}), &json!([2]))
     );
-    assert_eq!((&results[3]["verdict"], &evidence[3]["lines"]), (&json!("compile_error"), &json!([3])));
+    assert_eq!(
+        (&results[3]["verdict"], &evidence[3]["lines"]),
+        (&json!("compile_error"), &json!([3]))
+    );
     let metrics = service.get("/metrics").await;
     let text = std::str::from_utf8(&metrics.bytes).unwrap();
     let counted = r#"assay_sandbox_limits_total{outcome="graded",cause="module",name="numpy"}"#;
@@ -87,23 +131,45 @@ async fn a_fault_of_the_task_is_no_score() {
     let call = json!([{"call": "f", "args": [], "returns": 2}]);
     let right = "def f():\n    return 2";
     let items = [
-        (right, json!({"tests": call, "prelude": "import sortedcontainers"})),
-        ("def f(:", json!({"tests": call, "prelude": "import sortedcontainers"})),
-        (right, json!({"tests": call, "prelude": {"preset": "leetcode", "text": "1 / 0"}})),
-        (right, json!({"tests": call, "prelude": {"preset": "leetcode"}})),
+        (
+            right,
+            json!({"tests": call, "prelude": "import sortedcontainers"}),
+        ),
+        (
+            "def f(:",
+            json!({"tests": call, "prelude": "import sortedcontainers"}),
+        ),
+        (
+            right,
+            json!({"tests": call, "prelude": {"preset": "leetcode", "text": "1 / 0"}}),
+        ),
+        (
+            right,
+            json!({"tests": call, "prelude": {"preset": "leetcode"}}),
+        ),
     ];
     let results = results(&service, &items).await;
     for result in &results[..3] {
-        assert_eq!((&result["outcome"], &result["score"]), (&json!("ungradable"), &Value::Null), "{result}");
+        assert_eq!(
+            (&result["outcome"], &result["score"]),
+            (&json!("ungradable"), &Value::Null),
+            "{result}"
+        );
         assert_eq!(result["error"]["code"], "task_at_fault");
     }
     let message = results[0]["error"]["message"].as_str().unwrap();
     assert!(
-        message.starts_with("the prelude raises an exception: ") && message.contains("`sortedcontainers`"),
+        message.starts_with("the prelude raises an exception: ")
+            && message.contains("`sortedcontainers`"),
         "{message}"
     );
     assert_eq!(results[1]["error"]["message"], message);
-    assert!(results[2]["error"]["message"].as_str().unwrap().contains("ZeroDivisionError"));
+    assert!(
+        results[2]["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("ZeroDivisionError")
+    );
     assert_eq!(results[3]["verdict"], "accepted");
     let unknown = program(right, &call);
     let mut unknown = batch([unknown]);
@@ -114,8 +180,11 @@ async fn a_fault_of_the_task_is_no_score() {
 }
 
 async fn run_code(service: &Service, body: &Value) -> (u16, Value) {
-    let request = Request::post("/compat/sandboxfusion/run_code").header("content-type", "application/json");
-    let got = service.send(request.body(Body::from(body.to_string())).unwrap()).await;
+    let request =
+        Request::post("/compat/sandboxfusion/run_code").header("content-type", "application/json");
+    let got = service
+        .send(request.body(Body::from(body.to_string())).unwrap())
+        .await;
     (got.status.as_u16(), got.json())
 }
 
@@ -130,22 +199,45 @@ async fn a_peers_client_gets_what_it_reads() {
         let (status, reply) = run_code(&service, &body).await;
         assert_eq!(status, 200);
         let run = &reply["run_result"];
-        (reply["status"].clone(), run["status"].clone(), run["return_code"].clone(), run["stdout"].clone())
+        (
+            reply["status"].clone(),
+            run["status"].clone(),
+            run["return_code"].clone(),
+            run["stdout"].clone(),
+        )
     };
     assert_eq!(
         run("print(int(input()) * 2)", json!("21")).await,
         (json!("Success"), json!("Finished"), json!(0), json!("42\n"))
     );
-    assert_eq!(run("print(1)\n1/0", json!(null)).await, (json!("Failed"), json!("Finished"), json!(1), json!("1\n")));
-    assert_eq!(run("print(", json!(null)).await, (json!("Failed"), json!("Finished"), json!(1), json!("")));
+    assert_eq!(
+        run("print(1)\n1/0", json!(null)).await,
+        (json!("Failed"), json!("Finished"), json!(1), json!("1\n"))
+    );
+    assert_eq!(
+        run("print(", json!(null)).await,
+        (json!("Failed"), json!("Finished"), json!(1), json!(""))
+    );
     let over = run("print(1, flush=True)\nwhile True: pass", json!(null)).await;
-    assert_eq!(over, (json!("Failed"), json!("TimeLimitExceeded"), json!(null), json!("1\n")));
+    assert_eq!(
+        over,
+        (
+            json!("Failed"),
+            json!("TimeLimitExceeded"),
+            json!(null),
+            json!("1\n")
+        )
+    );
 }
 
 #[tokio::test]
 async fn runs_large_programs_and_programs_with_lone_surrogates() {
     let service = service().await;
-    let request = |body: String| Request::post("/compat/sandboxfusion/run_code").body(Body::from(body)).unwrap();
+    let request = |body: String| {
+        Request::post("/compat/sandboxfusion/run_code")
+            .body(Body::from(body))
+            .unwrap()
+    };
     let long = format!("# {}", "x".repeat(200_000));
     for code in [long.as_str(), r"# \ud83d"] {
         let body = format!(r#"{{"code":"{code}\nprint(1)","language":"python","run_timeout":1}}"#);
@@ -158,8 +250,20 @@ async fn runs_large_programs_and_programs_with_lone_surrogates() {
 async fn a_peers_mistakes_are_told_in_its_words() {
     let service = service().await;
     let (status, reply) = run_code(&service, &json!({"code": "x"})).await;
-    assert_eq!((status, reply["detail"][0]["loc"].clone()), (422, json!(["body"])));
-    assert_eq!(run_code(&service, &json!({"code": "x", "language": "cobol"})).await.0, 422);
+    assert_eq!(
+        (status, reply["detail"][0]["loc"].clone()),
+        (422, json!(["body"]))
+    );
+    assert_eq!(
+        run_code(&service, &json!({"code": "x", "language": "cobol"}))
+            .await
+            .0,
+        422
+    );
     let (status, reply) = run_code(&service, &json!({"code": "x", "language": "cpp"})).await;
-    assert_eq!((status, reply["status"].clone()), (200, json!("SandboxError")), "a language that is not built");
+    assert_eq!(
+        (status, reply["status"].clone()),
+        (200, json!("SandboxError")),
+        "a language that is not built"
+    );
 }

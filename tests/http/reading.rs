@@ -1,4 +1,5 @@
-//! GET requests write nothing, because a page of another site can make a browser navigate to any of them.
+//! GET requests write nothing, because a page of another site can make a browser navigate to any of
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,7 +12,9 @@ use assay_core::check::DatasetCheck;
 use assay_core::execution::{Execute, Executed, Execution, NotExecuted};
 use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body as StoredBody, Claim, Entry, GradeRecord, RequestKey};
-use assay_core::reward_model::{ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels};
+use assay_core::reward_model::{
+    ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels,
+};
 use assay_core::rollup::Rollups;
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, Store, StoreError};
 use assay_core::{BatchId, BoxFuture, GradeId, Hash, Ids, SystemClock, Visit};
@@ -64,7 +67,11 @@ impl Reader for Counting {
         self.inner.run(run)
     }
 
-    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+    fn run_steps<'a>(
+        &'a self,
+        run: &'a str,
+        width: i64,
+    ) -> BoxFuture<'a, Result<Steps, StoreError>> {
         self.inner.run_steps(run, width)
     }
 
@@ -76,7 +83,10 @@ impl Reader for Counting {
         self.inner.body(hash)
     }
 
-    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+    fn claim<'a>(
+        &'a self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
         self.inner.claim(key)
     }
 
@@ -92,11 +102,17 @@ impl Reader for Counting {
         self.inner.visits(run, prompts)
     }
 
-    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    fn adjudications(
+        &self,
+        grade: GradeId,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         self.inner.adjudications(grade)
     }
 
-    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    fn last_adjudications(
+        &self,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         self.inner.last_adjudications(limit)
     }
 
@@ -104,11 +120,20 @@ impl Reader for Counting {
         self.inner.draws(grades)
     }
 
-    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
         self.inner.known_pairs(model, pairs)
     }
 
-    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+    fn pairs<'a>(
+        &'a self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
         self.inner.pairs(model, after, limit)
     }
 
@@ -120,7 +145,10 @@ impl Reader for Counting {
         self.inner.dataset_checks(before, limit)
     }
 
-    fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+    fn dataset_check(
+        &self,
+        id: BatchId,
+    ) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
         self.inner.dataset_check(id)
     }
 
@@ -167,7 +195,10 @@ fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
     let inner = Arc::clone(of_node.store().unwrap());
     let engine = Engine::start(EngineParts {
         graders: of_node.graders().clone(),
-        store: Some(Arc::new(Counting { inner, writes: Arc::clone(&writes) })),
+        store: Some(Arc::new(Counting {
+            inner,
+            writes: Arc::clone(&writes),
+        })),
         clock: Arc::new(SystemClock::new()),
         ids: Ids::random(),
         limits: Limits::default(),
@@ -189,8 +220,14 @@ fn counted(service: &Service) -> (Router, Arc<AtomicUsize>) {
 /// A navigation from a page of another site.
 async fn navigate(router: &Router, method: Method, path: &str) -> (StatusCode, String) {
     let request = Request::builder().method(method).uri(path);
-    let request = request.header("sec-fetch-site", "cross-site").header("sec-fetch-mode", "navigate");
-    let reply = router.clone().oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    let request = request
+        .header("sec-fetch-site", "cross-site")
+        .header("sec-fetch-mode", "navigate");
+    let reply = router
+        .clone()
+        .oneshot(request.body(Body::empty()).unwrap())
+        .await
+        .unwrap();
     let status = reply.status();
     let body = reply.into_body().collect().await.unwrap().to_bytes();
     (status, String::from_utf8_lossy(&body).into_owned())
@@ -200,25 +237,51 @@ async fn navigate(router: &Router, method: Method, path: &str) -> (StatusCode, S
 async fn documented(router: &Router, grade: &str) -> Vec<String> {
     let (_, document) = navigate(router, Method::GET, "/openapi.json").await;
     let document: Value = serde_json::from_str(&document).unwrap();
-    let paths = document["paths"].as_object().unwrap().iter().filter(|(_, path)| path.get("get").is_some());
+    let paths = document["paths"]
+        .as_object()
+        .unwrap()
+        .iter()
+        .filter(|(_, path)| path.get("get").is_some());
     let filled = paths.map(|(path, _)| {
-        let path = path.replace("{id}", grade).replace("{run}", "run").replace("{name}", "default");
+        let path = path
+            .replace("{id}", grade)
+            .replace("{run}", "run")
+            .replace("{name}", "default");
         assert!(!path.contains('{'), "`{path}`: fill the placeholder");
-        if path.ends_with("/compare") { format!("{path}?one=math/default@1&other=math/default@1") } else { path }
+        if path.ends_with("/compare") {
+            format!("{path}?one=math/default@1&other=math/default@1")
+        } else {
+            path
+        }
     });
     filled.collect()
 }
 
 /// URLs under `/ui` that a page links to.
 fn links(page: &str) -> Vec<String> {
-    let links = page.split("href=\"").skip(1).filter_map(|rest| rest.split('"').next());
-    links.filter(|link| link.starts_with("/ui")).map(|link| link.replace("&amp;", "&").replace("&#38;", "&")).collect()
+    let links = page
+        .split("href=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next());
+    links
+        .filter(|link| link.starts_with("/ui"))
+        .map(|link| link.replace("&amp;", "&").replace("&#38;", "&"))
+        .collect()
 }
 
 #[tokio::test]
 async fn no_get_writes_to_the_record() {
     let service = service().await;
-    let mut request = batch((0..4).map(|n| item("1", if n % 2 == 0 { "\\boxed{1}" } else { "\\boxed{2}" })));
+    let mut request = batch((0..4).map(|n| {
+        item(
+            "1",
+            if n % 2 == 0 {
+                "\\boxed{1}"
+            } else {
+                "\\boxed{2}"
+            },
+        )
+    }));
     request["run"] = json!("run");
     request["step"] = json!(1);
     let reply = service.grade(&request).await.json();
@@ -228,11 +291,19 @@ async fn no_get_writes_to_the_record() {
     let drawing = "/v1/adjudications/next?channel=math/default";
     let draw = Request::post(drawing).body(Body::empty()).unwrap();
     assert_eq!(router.clone().oneshot(draw).await.unwrap().status(), 200);
-    assert_eq!(writes.swap(0, Ordering::Relaxed), 1, "a draw is a write, so the counter works");
+    assert_eq!(
+        writes.swap(0, Ordering::Relaxed),
+        1,
+        "a draw is a write, so the counter works"
+    );
 
     let mut waiting = documented(&router, &grade).await;
     assert!(waiting.len() > 15, "{waiting:?}");
-    waiting.extend(["/ui".to_owned(), format!("/ui/queue/{grade}"), "/docs".to_owned()]);
+    waiting.extend([
+        "/ui".to_owned(),
+        format!("/ui/queue/{grade}"),
+        "/docs".to_owned(),
+    ]);
     let (mut seen, mut answered) = (BTreeSet::new(), 0);
     while let Some(path) = waiting.pop() {
         if seen.len() >= 300 || !seen.insert(path.clone()) {
@@ -240,7 +311,11 @@ async fn no_get_writes_to_the_record() {
         }
         for method in [Method::HEAD, Method::GET] {
             let (status, body) = navigate(&router, method.clone(), &path).await;
-            assert_eq!(writes.load(Ordering::Relaxed), 0, "`{method} {path}` writes");
+            assert_eq!(
+                writes.load(Ordering::Relaxed),
+                0,
+                "`{method} {path}` writes"
+            );
             answered += usize::from(status == 200);
             waiting.extend(links(&body));
         }
@@ -251,13 +326,22 @@ async fn no_get_writes_to_the_record() {
 #[tokio::test]
 async fn navigation_draws_no_grade() {
     let service = service().await;
-    service.grade(&batch((0..4).map(|_| item("1", "\\boxed{1}")))).await;
+    service
+        .grade(&batch((0..4).map(|_| item("1", "\\boxed{1}"))))
+        .await;
     let (router, writes) = counted(&service);
     let path = "/v1/adjudications/next?channel=math/default";
     let (status, body) = navigate(&router, Method::GET, path).await;
     let body: Value = serde_json::from_str(&body).unwrap();
-    assert_eq!((status.as_u16(), &body["error"]["code"]), (405, &json!("method_not_allowed")));
-    assert_eq!(navigate(&router, Method::POST, path).await.0, 403, "a form on another site");
+    assert_eq!(
+        (status.as_u16(), &body["error"]["code"]),
+        (405, &json!("method_not_allowed"))
+    );
+    assert_eq!(
+        navigate(&router, Method::POST, path).await.0,
+        403,
+        "a form on another site"
+    );
     assert_eq!(writes.load(Ordering::Relaxed), 0);
     let drawn = service.post(path, &Value::Null).await.json();
     assert_eq!(drawn["grade"]["pass"], true, "all four can still be drawn");

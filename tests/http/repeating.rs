@@ -11,10 +11,20 @@ async fn the_same_request_gets_the_same_bytes() {
         let headers = [("idempotency-key", key.as_str()), ("accept", accept)];
         let first = service.grade_with(request.clone(), &headers).await;
         let second = service.grade_with(request.clone(), &headers).await;
-        assert_eq!((first.status.as_u16(), first.bytes), (200, second.bytes), "{accept}");
+        assert_eq!(
+            (first.status.as_u16(), first.bytes),
+            (200, second.bytes),
+            "{accept}"
+        );
         assert_eq!(second.headers["content-type"], accept);
     }
-    assert_eq!(service.get("/v1/grades").await.json()["grades"].as_array().unwrap().len(), 4);
+    assert_eq!(
+        service.get("/v1/grades").await.json()["grades"]
+            .as_array()
+            .unwrap()
+            .len(),
+        4
+    );
 }
 
 #[tokio::test]
@@ -25,7 +35,12 @@ async fn the_bytes_outlive_the_process() {
     let mut bytes = Vec::new();
     for _ in 0..2 {
         let service = service_with(|config| config.store.database.clone_from(&database)).await;
-        bytes.push(service.grade_with(request.clone(), &[("idempotency-key", "k")]).await.bytes);
+        bytes.push(
+            service
+                .grade_with(request.clone(), &[("idempotency-key", "k")])
+                .await
+                .bytes,
+        );
         service.node.stop().await;
     }
     assert_eq!(bytes[0], bytes[1]);
@@ -35,13 +50,32 @@ async fn the_bytes_outlive_the_process() {
 async fn a_key_is_not_for_two_requests() {
     let service = service().await;
     let send = async |answer: &str| {
-        service.grade_with(batch([item(answer, "1")]).to_string(), &[("idempotency-key", "k")]).await
+        service
+            .grade_with(
+                batch([item(answer, "1")]).to_string(),
+                &[("idempotency-key", "k")],
+            )
+            .await
     };
     assert_eq!(send("1").await.status, 200);
-    assert_eq!(send("2").await.refusal(), (422, "idempotency_mismatch".into(), None));
+    assert_eq!(
+        send("2").await.refusal(),
+        (422, "idempotency_mismatch".into(), None)
+    );
     let headers = [("idempotency-key", "k"), ("accept", "application/x-ndjson")];
-    let streamed = service.grade_with(batch([item("1", "1")]).to_string(), &headers).await;
-    assert_eq!(streamed.refusal(), (422, "idempotency_mismatch".into(), None));
+    let streamed = service
+        .grade_with(batch([item("1", "1")]).to_string(), &headers)
+        .await;
+    assert_eq!(
+        streamed.refusal(),
+        (422, "idempotency_mismatch".into(), None)
+    );
     let problem = streamed.json();
-    assert!(problem["error"]["message"].as_str().unwrap().contains("another `Accept`"), "{problem}");
+    assert!(
+        problem["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("another `Accept`"),
+        "{problem}"
+    );
 }

@@ -1,10 +1,12 @@
-//! Reward models on a whole node: pairs are kept in its record; without a model, every name is unknown.
+//! Reward models on a whole node: pairs are kept in its record; without a model, every name is
+//! unknown.
 
 use std::sync::Arc;
 
 use assay_core::BoxFuture;
 use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelState, ModelStatus, RewardModels,
+    ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelState, ModelStatus,
+    RewardModels,
 };
 use axum::body::Body;
 use http::Request;
@@ -36,11 +38,15 @@ impl RewardModels for Loading {
     }
 
     fn score(&self, _: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
-        Box::pin(std::future::ready(Err(ModelError::Unavailable(LOADING.to_owned()))))
+        Box::pin(std::future::ready(Err(ModelError::Unavailable(
+            LOADING.to_owned(),
+        ))))
     }
 
     fn load(&self, _: String, _: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
-        Box::pin(std::future::ready(Err(ModelError::NotLoadable(LOADING.to_owned()))))
+        Box::pin(std::future::ready(Err(ModelError::NotLoadable(
+            LOADING.to_owned(),
+        ))))
     }
 
     fn unload(&self, _: &str) -> Result<(), ModelError> {
@@ -49,7 +55,13 @@ impl RewardModels for Loading {
 }
 
 async fn post(service: &Service, path: &str, body: &Value) -> Got {
-    service.send(Request::post(path).body(Body::from(body.to_string())).unwrap()).await
+    service
+        .send(
+            Request::post(path)
+                .body(Body::from(body.to_string()))
+                .unwrap(),
+        )
+        .await
 }
 
 #[tokio::test]
@@ -62,16 +74,25 @@ async fn pairs_survive_a_restart() {
     ] });
     let mut seen = Vec::new();
     for added in [2, 0] {
-        let service =
-            service_with(|config| config.store.database.clone_from(&database)).await.with_models(Arc::new(Loading));
-        let collected = post(&service, "/v1/reward-models/rm/pairs", &pairs).await.json();
-        assert_eq!(collected, json!({ "added": added, "known": 2 - added, "total": 2 }));
+        let service = service_with(|config| config.store.database.clone_from(&database))
+            .await
+            .with_models(Arc::new(Loading));
+        let collected = post(&service, "/v1/reward-models/rm/pairs", &pairs)
+            .await
+            .json();
+        assert_eq!(
+            collected,
+            json!({ "added": added, "known": 2 - added, "total": 2 })
+        );
         seen.push(service.get("/v1/reward-models/rm/pairs").await.json());
         service.node.stop().await;
     }
     assert_eq!(seen[0], seen[1]);
     assert_eq!(
-        (&seen[0]["pairs"][0]["source"], &seen[0]["pairs"][1]["reference"]),
+        (
+            &seen[0]["pairs"][0]["source"],
+            &seen[0]["pairs"][1]["reference"]
+        ),
         (&json!({ "step": 1 }), &json!("6"))
     );
     assert_eq!(seen[0]["pairs"][1]["accepted"][0]["content"], "6");
@@ -81,8 +102,16 @@ async fn pairs_survive_a_restart() {
 async fn a_model_that_loads_says_so() {
     let service = service_with(|_| {}).await.with_models(Arc::new(Loading));
     let status = service.get("/v1/reward-models/rm").await.json();
-    assert_eq!((&status["state"], &status["model"]), (&json!("loading"), &json!(null)));
-    let got = post(&service, "/v1/reward-models/rm/score", &json!({ "items": [{ "text": "1" }] })).await;
+    assert_eq!(
+        (&status["state"], &status["model"]),
+        (&json!("loading"), &json!(null))
+    );
+    let got = post(
+        &service,
+        "/v1/reward-models/rm/score",
+        &json!({ "items": [{ "text": "1" }] }),
+    )
+    .await;
     assert_eq!(got.refusal(), (503, "model_unavailable".into(), None));
     assert_eq!(got.headers["retry-after"], "1");
 }

@@ -20,11 +20,24 @@ async fn grades_are_listed_newest_first_page_by_page() {
     let mut listed = Vec::new();
     let mut next = Some(String::new());
     while let Some(before) = next {
-        let page = service.get(&format!("/v1/grades?run=r&limit=3{before}")).await.json();
-        listed.extend(page["grades"].as_array().unwrap().iter().map(|grade| grade["grade"].clone()));
+        let page = service
+            .get(&format!("/v1/grades?run=r&limit=3{before}"))
+            .await
+            .json();
+        listed.extend(
+            page["grades"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|grade| grade["grade"].clone()),
+        );
         next = page["next"].as_str().map(|id| format!("&before={id}"));
     }
-    let expected: Vec<_> = results.iter().rev().map(|result| result["grade"].clone()).collect();
+    let expected: Vec<_> = results
+        .iter()
+        .rev()
+        .map(|result| result["grade"].clone())
+        .collect();
     assert_eq!(listed, expected);
     let wrong = service.get("/v1/grades?verdict=wrong_answer").await.json();
     assert_eq!(wrong["grades"].as_array().unwrap().len(), 5);
@@ -42,10 +55,19 @@ async fn records_rewards_whose_sum_overflows() {
         request["policy"] = json!({ "outcome": { "measure": "m" } });
         let got = service.grade(&request).await;
         assert_eq!(got.status, 200, "{:?}", got.bytes);
-        assert!(got.json()["results"].as_array().unwrap().iter().all(|result| result["recorded"] == true));
+        assert!(
+            got.json()["results"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|result| result["recorded"] == true)
+        );
         loop {
             let ready = service.get("/readyz").await.json();
-            assert_eq!((&ready["status"], &ready["record"]["set_aside"]), (&json!("ready"), &json!(0)));
+            assert_eq!(
+                (&ready["status"], &ready["record"]["set_aside"]),
+                (&json!("ready"), &json!(0))
+            );
             if ready["record"]["pending"] == 0 {
                 break;
             }
@@ -58,8 +80,24 @@ async fn records_rewards_whose_sum_overflows() {
 #[tokio::test]
 async fn wrong_parameters_are_told() {
     let service = service().await;
-    for query in ["limit=0", "limit=x", "before=nonsense", "verdikt=1", "batch=1", "outcome=GRADED", "score_min=NaN"] {
-        assert_eq!(service.get(&format!("/v1/grades?{query}")).await.refusal().1, "invalid_parameter", "{query}");
+    for query in [
+        "limit=0",
+        "limit=x",
+        "before=nonsense",
+        "verdikt=1",
+        "batch=1",
+        "outcome=GRADED",
+        "score_min=NaN",
+    ] {
+        assert_eq!(
+            service
+                .get(&format!("/v1/grades?{query}"))
+                .await
+                .refusal()
+                .1,
+            "invalid_parameter",
+            "{query}"
+        );
     }
 }
 
@@ -74,7 +112,11 @@ async fn a_grade_holds_what_it_was_made_from() {
     let unknown = service.get("/v1/grades/01JD5XW7P9V6F8K4M3N2Q1R0ST").await;
     assert_eq!(unknown.refusal(), (404, "not_found".into(), None));
     for odd in ["x", "%ff"] {
-        assert_eq!(service.get(&format!("/v1/grades/{odd}")).await.refusal().1, "invalid_parameter", "{odd}");
+        assert_eq!(
+            service.get(&format!("/v1/grades/{odd}")).await.refusal().1,
+            "invalid_parameter",
+            "{odd}"
+        );
     }
 }
 
@@ -82,10 +124,15 @@ async fn a_grade_holds_what_it_was_made_from() {
 async fn a_replay_says_whether_the_verdict_flipped() {
     let (service, results) = service_with_grades().await;
     let id = results[0]["grade"].as_str().unwrap();
-    let request = http::Request::post(format!("/v1/grades/{id}/replay")).body(axum::body::Body::empty()).unwrap();
+    let request = http::Request::post(format!("/v1/grades/{id}/replay"))
+        .body(axum::body::Body::empty())
+        .unwrap();
     let replay = service.send(request).await.json();
     assert_eq!(replay["flipped"], false);
-    assert_eq!((&replay["then"], &replay["now"]["verdict"]), (&replay["now"], &json!("wrong_answer")));
+    assert_eq!(
+        (&replay["then"], &replay["now"]["verdict"]),
+        (&replay["now"], &json!("wrong_answer"))
+    );
 }
 
 #[tokio::test]
@@ -93,6 +140,12 @@ async fn runs_are_summed_up() {
     let (service, _) = service_with_grades().await;
     let runs = service.get("/v1/runs").await.json();
     let run = &runs["runs"][0];
-    assert_eq!((&run["run"], &run["grades"], &run["passed"]), (&json!("r"), &json!(10), &json!(5)));
-    assert_eq!((&run["mean_score"], &run["last_step"]), (&json!(0.5), &json!(3)));
+    assert_eq!(
+        (&run["run"], &run["grades"], &run["passed"]),
+        (&json!("r"), &json!(10), &json!(5))
+    );
+    assert_eq!(
+        (&run["mean_score"], &run["last_step"]),
+        (&json!(0.5), &json!(3))
+    );
 }

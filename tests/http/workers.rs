@@ -30,7 +30,14 @@ fn program(text: &str, tests: &Value) -> Value {
 
 fn execution(text: &str, turn: Duration) -> Execution {
     let (language, text) = ("python".to_owned(), text.to_owned());
-    Execution { language, text, stdin: Vec::new(), seconds: 1.0, memory_bytes: None, turn }
+    Execution {
+        language,
+        text,
+        stdin: Vec::new(),
+        seconds: 1.0,
+        memory_bytes: None,
+        turn,
+    }
 }
 
 async fn until(mut holds: impl FnMut() -> bool) {
@@ -45,14 +52,21 @@ async fn killed_workers_do_not_change_verdicts() {
     let batch = batch([program("print(1)", &json!([{"stdin": "", "stdout": "1"}]))]);
     let other = json!([{"stdin": "x", "stdout": "2"}]);
     // Starts the workers.
-    assert_eq!(service.grade(&batch_of("print(2)", &other)).await.json()["results"][0]["verdict"], "accepted");
+    assert_eq!(
+        service.grade(&batch_of("print(2)", &other)).await.json()["results"][0]["verdict"],
+        "accepted"
+    );
     let idle = cells_of(&link);
     assert!(!idle.is_empty());
     idle.into_iter().for_each(kill);
     for _ in 0..2 {
         let reply = service.grade(&batch).await.json();
         let result = &reply["results"][0];
-        assert_eq!((&result["verdict"], &result["score"]), (&json!("accepted"), &json!(1.0)), "{result}");
+        assert_eq!(
+            (&result["verdict"], &result["score"]),
+            (&json!("accepted"), &json!(1.0)),
+            "{result}"
+        );
     }
 }
 
@@ -75,13 +89,22 @@ async fn repeated_deaths_of_workers_fail_the_item_without_caching() {
     let reply = tokio::select! { reply = grading => reply.json(), () = killing => unreachable!() };
     let result = &reply["results"][0];
     assert_eq!(
-        (&result["outcome"], &result["score"], &result["reward"], &result["error"]["retryable"]),
+        (
+            &result["outcome"],
+            &result["score"],
+            &result["reward"],
+            &result["error"]["retryable"]
+        ),
         (&json!("failed"), &Value::Null, &Value::Null, &json!(true)),
         "{result}"
     );
     let reply = service.grade(&items).await.json();
     let result = &reply["results"][0];
-    assert_eq!((&result["verdict"], &result["cached"]), (&json!("accepted"), &json!(false)), "{result}");
+    assert_eq!(
+        (&result["verdict"], &result["cached"]),
+        (&json!("accepted"), &json!(false)),
+        "{result}"
+    );
 }
 
 #[tokio::test]
@@ -90,13 +113,27 @@ async fn a_busy_node_rejects_a_peer_before_it_compiles() {
     let endless = batch_of("while True: pass", &json!([{"stdin": "", "stdout": "1"}]));
     let grading = service.grade(&endless);
     let asking = async {
-        until(|| cells_of(&link).into_iter().any(|id| cpu_of(id) > Duration::from_millis(500))).await;
-        let executed = service.node.programs().execute(execution("print(41 + 1)", Duration::from_millis(50))).await;
+        until(|| {
+            cells_of(&link)
+                .into_iter()
+                .any(|id| cpu_of(id) > Duration::from_millis(500))
+        })
+        .await;
+        let executed = service
+            .node
+            .programs()
+            .execute(execution("print(41 + 1)", Duration::from_millis(50)))
+            .await;
         assert!(matches!(executed, Err(NotExecuted::Busy)), "{executed:?}");
     };
     // Leaving this drops the batch.
     tokio::select! { reply = grading => panic!("too early: {reply:?}", reply = reply.json()), () = asking => {} }
-    let executed = service.node.programs().execute(execution("print(41 + 1)", Duration::from_secs(60))).await.unwrap();
+    let executed = service
+        .node
+        .programs()
+        .execute(execution("print(41 + 1)", Duration::from_secs(60)))
+        .await
+        .unwrap();
     assert_eq!(executed.stdout, b"42\n");
 }
 
@@ -107,20 +144,31 @@ async fn a_program_ends_with_its_client() {
     let busy = {
         let grading = service.grade(&endless);
         let busy = async {
-            until(|| cells_of(&link).into_iter().any(|id| cpu_of(id) > Duration::from_millis(500))).await;
+            until(|| {
+                cells_of(&link)
+                    .into_iter()
+                    .any(|id| cpu_of(id) > Duration::from_millis(500))
+            })
+            .await;
             cells_of(&link)
         };
         tokio::select! { reply = grading => panic!("too early: {reply:?}", reply = reply.json()), busy = busy => busy }
     };
     // The limit of the program is 30 seconds of work, far more than this timeout.
-    let gone = tokio::time::timeout(Duration::from_secs(5), until(|| cells_of(&link).is_disjoint(&busy))).await;
+    let gone = tokio::time::timeout(
+        Duration::from_secs(5),
+        until(|| cells_of(&link).is_disjoint(&busy)),
+    )
+    .await;
     assert!(gone.is_ok(), "the worker continues without a client");
 }
 
 #[tokio::test]
 async fn lists_ten_thousand_tests_that_print_their_limit() {
     let service = service().await;
-    let tests: Vec<Value> = (0..10_000).map(|n| json!({"stdin": n.to_string(), "stdout": "0"})).collect();
+    let tests: Vec<Value> = (0..10_000)
+        .map(|n| json!({"stdin": n.to_string(), "stdout": "0"}))
+        .collect();
     let text = "n = int(input())\nprint(0 if n % 2 else 'x' * 16_000)";
     let items = batch([json!({
         "completion": format!("```python\n{text}\n```"),
@@ -128,23 +176,44 @@ async fn lists_ten_thousand_tests_that_print_their_limit() {
     })]);
     let reply = service.grade(&items).await.json();
     let result = &reply["results"][0];
-    assert_eq!((&result["verdict"], &result["score"]), (&json!("partial"), &json!(0.5)), "{}", result["error"]);
+    assert_eq!(
+        (&result["verdict"], &result["score"]),
+        (&json!("partial"), &json!(0.5)),
+        "{}",
+        result["error"]
+    );
     assert_eq!(result["recorded"], true);
     let results = result["evidence"]["results"].as_array().unwrap();
     assert_eq!(results.len(), 10_000);
-    assert!(
-        results.iter().enumerate().all(|(n, test)| test[0] == if n % 2 == 1 { "accepted" } else { "wrong_answer" })
+    assert!(results.iter().enumerate().all(|(n, test)| test[0]
+        == if n % 2 == 1 {
+            "accepted"
+        } else {
+            "wrong_answer"
+        }));
+    let page = service
+        .get(&format!("/v1/grades/{}", result["grade"].as_str().unwrap()))
+        .await
+        .json();
+    assert_eq!(
+        page["evidence"]["results"].as_array().map(Vec::len),
+        Some(10_000)
     );
-    let page = service.get(&format!("/v1/grades/{}", result["grade"].as_str().unwrap())).await.json();
-    assert_eq!(page["evidence"]["results"].as_array().map(Vec::len), Some(10_000));
 }
 
 #[tokio::test]
 async fn a_completion_of_a_megabyte_is_graded() {
     let service = service().await;
     let text = format!("# {}\nprint(1)", "x".repeat(1_000_000));
-    let reply = service.grade(&batch_of(&text, &json!([{"stdin": "", "stdout": "1"}]))).await.json();
+    let reply = service
+        .grade(&batch_of(&text, &json!([{"stdin": "", "stdout": "1"}])))
+        .await
+        .json();
     let result = &reply["results"][0];
-    assert_eq!((&result["outcome"], &result["recorded"]), (&json!("graded"), &json!(true)), "{result}");
+    assert_eq!(
+        (&result["outcome"], &result["recorded"]),
+        (&json!("graded"), &json!(true)),
+        "{result}"
+    );
     assert!(["accepted", "too_long"].contains(&result["verdict"].as_str().unwrap()));
 }

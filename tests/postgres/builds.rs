@@ -1,5 +1,5 @@
-//! Scripts of a task run as the author of their build: what they change of that role affects no other build, the reader
-//! or the server.
+//! Scripts of a task run as the author of their build: what they change of that role affects no
+//! other build, the reader or the server.
 
 use std::sync::Arc;
 
@@ -9,7 +9,8 @@ use serde_json::Value;
 use crate::fixtures::{Service, hold, node, outcomes, service, task};
 use crate::server::Server;
 
-/// Each would make a later build fail, or prevent it from connecting, if it outlasted its own build.
+/// Each would make a later build fail, or prevent it from connecting, if it outlasted its own
+/// build.
 const HOSTILE: [&str; 6] = [
     "alter role current_user set default_transaction_read_only = on",
     "alter role current_user set search_path = pg_catalog",
@@ -27,18 +28,27 @@ const AUTHORS: &str = "select count(*) from pg_roles where rolname ~ '^assay_aut
 /// A service with a server of its own.
 async fn alone() -> Service {
     let server = Arc::new(Server::start());
-    Service { node: node(&server.url()).await, server }
+    Service {
+        node: node(&server.url()).await,
+        server,
+    }
 }
 
 /// A task whose gold returns rows in the order of the table.
 fn numbered(table: &str, script: &str) -> Value {
     let schema = format!("create table {table}(a int); {script}");
-    task(&schema, &format!("insert into {table} values (1), (2), (3)"), &format!("select a from {table}"))
+    task(
+        &schema,
+        &format!("insert into {table} values (1), (2), (3)"),
+        &format!("select a from {table}"),
+    )
 }
 
 async fn fault_of(service: &Service, task: &Value) -> String {
     let (outcome, _) = outcomes(&service.node, task, &["select 1"]).await.remove(0);
-    let Outcome::Ungradable(fault) = outcome else { panic!("{task}: {outcome:?}") };
+    let Outcome::Ungradable(fault) = outcome else {
+        panic!("{task}: {outcome:?}")
+    };
     fault.message
 }
 
@@ -47,11 +57,22 @@ async fn changes_to_the_author_do_not_outlast_its_build() {
     let service = alone().await;
     for (number, script) in HOSTILE.iter().enumerate() {
         let hostile = numbered(&format!("hostile{number}"), script);
-        hold(&service.node, &hostile, &[(&format!("select a from hostile{number}"), "correct")]).await;
+        hold(
+            &service.node,
+            &hostile,
+            &[(&format!("select a from hostile{number}"), "correct")],
+        )
+        .await;
         let later = format!("later{number}");
-        hold(&service.node, &numbered(&later, ""), &[(&format!("select a from {later}"), "correct")]).await;
+        hold(
+            &service.node,
+            &numbered(&later, ""),
+            &[(&format!("select a from {later}"), "correct")],
+        )
+        .await;
     }
-    let settings = "select string_agg(distinct setrole::regrole::text, ' ') from pg_db_role_setting";
+    let settings =
+        "select string_agg(distinct setrole::regrole::text, ' ') from pg_db_role_setting";
     assert_eq!(service.server.ask("postgres", settings), "assay_reader");
     assert_eq!(service.server.ask("postgres", AUTHORS), "0");
     service.node.stop().await;
@@ -64,7 +85,10 @@ async fn the_twin_is_reversed_despite_changes_to_the_author() {
         let mut task = numbered(&format!("twin{number}"), script);
         task["gold"] = format!("select a from twin{number} limit 1").into();
         let message = fault_of(&service, &task).await;
-        assert!(message.contains("when tables are read in reverse"), "{script}: {message}");
+        assert!(
+            message.contains("when tables are read in reverse"),
+            "{script}: {message}"
+        );
     }
     service.node.stop().await;
 }
@@ -78,7 +102,12 @@ async fn a_build_that_fails_leaves_nothing() {
     assert_eq!(service.server.ask("postgres", AUTHORS), "0");
     let databases = "select count(*) from pg_database where datname ~ '^assay_[0-9a-f]{40}'";
     assert_eq!(service.server.ask("postgres", databases), "0");
-    hold(&service.node, &numbered("next", ""), &[("select a from next", "correct")]).await;
+    hold(
+        &service.node,
+        &numbered("next", ""),
+        &[("select a from next", "correct")],
+    )
+    .await;
     service.node.stop().await;
 }
 
@@ -110,15 +139,35 @@ async fn concurrent_builds_do_not_affect_each_other() {
                  end loop;
              end $$; select 'begun'";
         let server = Arc::clone(&service.server);
-        let begun = tokio::task::spawn_blocking(move || server.ask("postgres", waiting)).await.unwrap();
+        let begun = tokio::task::spawn_blocking(move || server.ask("postgres", waiting))
+            .await
+            .unwrap();
         assert_eq!(begun, "begun");
-        let outcome = outcomes(&service.node, &numbered("second", ""), &["select a from second"]).await.remove(0).0;
-        assert_eq!(service.server.ask("postgres", AUTHORS), "1", "the first build ended before the second");
-        service.server.ask("postgres", "create database second_is_done");
+        let outcome = outcomes(
+            &service.node,
+            &numbered("second", ""),
+            &["select a from second"],
+        )
+        .await
+        .remove(0)
+        .0;
+        assert_eq!(
+            service.server.ask("postgres", AUTHORS),
+            "1",
+            "the first build ended before the second"
+        );
+        service
+            .server
+            .ask("postgres", "create database second_is_done");
         outcome
     };
-    let (_, second) = tokio::join!(hold(&service.node, &first, &[("select a from first", "correct")]), second);
-    let Outcome::Graded(grade) = second else { panic!("{second:?}") };
+    let (_, second) = tokio::join!(
+        hold(&service.node, &first, &[("select a from first", "correct")]),
+        second
+    );
+    let Outcome::Graded(grade) = second else {
+        panic!("{second:?}")
+    };
     assert_eq!(grade.verdict.as_str(), "correct");
     service.node.stop().await;
 }
@@ -133,14 +182,28 @@ async fn a_grant_to_the_author_of_another_build_does_not_stop_it() {
             end loop;
         end $$";
     let granting = numbered("granting", &format!("{}; {grant}", wait_for(other)));
-    let named = "select from pg_shdepend where refobjid = session_user::regrole and deptype = 'a' and classid = 'pg_class'::regclass";
+    let named = "select from pg_shdepend where refobjid = session_user::regrole and deptype = 'a' \
+                 and classid = 'pg_class'::regclass";
     let granted = numbered("granted", &wait_for(named));
     tokio::join!(
-        hold(&service.node, &granting, &[("select a from granting", "correct")]),
-        hold(&service.node, &granted, &[("select a from granted", "correct")]),
+        hold(
+            &service.node,
+            &granting,
+            &[("select a from granting", "correct")]
+        ),
+        hold(
+            &service.node,
+            &granted,
+            &[("select a from granted", "correct")]
+        ),
     );
     // The role remains while the grant does, but cannot log in.
-    assert_eq!(service.server.ask("postgres", &format!("{AUTHORS} and rolcanlogin")), "0");
+    assert_eq!(
+        service
+            .server
+            .ask("postgres", &format!("{AUTHORS} and rolcanlogin")),
+        "0"
+    );
     assert_eq!(service.server.ask("postgres", AUTHORS), "1");
     service.node.stop().await;
 }
@@ -148,8 +211,11 @@ async fn a_grant_to_the_author_of_another_build_does_not_stop_it() {
 #[tokio::test]
 async fn a_script_cannot_alter_the_reader_or_the_database() {
     let service = service().await;
-    let on_database =
-        |change: &str| format!("do $$ begin execute format('alter database %I {change}', current_database()); end $$");
+    let on_database = |change: &str| {
+        format!(
+            "do $$ begin execute format('alter database %I {change}', current_database()); end $$"
+        )
+    };
     let refused = [
         "alter role assay_reader set default_transaction_read_only = off".to_owned(),
         "alter role assay_reader password 'known'".to_owned(),
@@ -168,8 +234,15 @@ async fn a_script_cannot_alter_the_reader_or_the_database() {
     for script in refused {
         let message = fault_of(&service, &numbered("altering", &script)).await;
         // Scripts run in a transaction, which `alter system` is not allowed in.
-        let reasons = ["permission denied", "must ", "cannot run inside a transaction block"];
-        assert!(reasons.iter().any(|why| message.contains(why)), "{script}: {message}");
+        let reasons = [
+            "permission denied",
+            "must ",
+            "cannot run inside a transaction block",
+        ];
+        assert!(
+            reasons.iter().any(|why| message.contains(why)),
+            "{script}: {message}"
+        );
     }
     service.node.stop().await;
 }
@@ -180,9 +253,14 @@ async fn objects_belong_to_a_role_that_cannot_log_in() {
     let schema = "create schema apart; create table apart.kept(a int); create type mood as enum ('calm');
         create sequence s; create function one() returns int language sql as 'select 1';
         alter default privileges grant select on tables to public; create table kept(a int, b mood)";
-    let task = task(schema, "insert into kept values (1, 'calm')", "select a from kept");
+    let task = task(
+        schema,
+        "insert into kept values (1, 'calm')",
+        "select a from kept",
+    );
     hold(&service.node, &task, &[("select 1", "correct")]).await;
-    let databases = "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}' order by datname";
+    let databases =
+        "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}' order by datname";
     let databases = service.server.ask("postgres", databases);
     assert_eq!(databases.lines().count(), 2);
     let owners = "select string_agg(distinct owner::regrole::text, ' ') from (
@@ -190,8 +268,17 @@ async fn objects_belong_to_a_role_that_cannot_log_in() {
             union all select typowner from pg_type union all select extowner from pg_extension) owned(owner)
         where owner <> 10 and owner <> 'pg_database_owner'::regrole";
     for database in databases.lines() {
-        assert_eq!(service.server.ask(database, owners), "assay_author", "{database}");
-        assert_eq!(service.server.ask(database, "select count(*) from pg_default_acl"), "0");
+        assert_eq!(
+            service.server.ask(database, owners),
+            "assay_author",
+            "{database}"
+        );
+        assert_eq!(
+            service
+                .server
+                .ask(database, "select count(*) from pg_default_acl"),
+            "0"
+        );
     }
     let can_log_in = "select rolcanlogin from pg_roles where rolname = 'assay_author'";
     assert_eq!(service.server.ask("postgres", can_log_in), "f");
@@ -207,15 +294,33 @@ async fn drops_what_a_crash_left_at_setup() {
     // What a node leaves behind if it ends while scripts run.
     let digits = "0123456789".repeat(4);
     let ask = |database: &str, sql: &str| service.server.ask(database, sql);
-    ask("postgres", &format!("create role assay_author_{digits} login in role assay_author"));
+    ask(
+        "postgres",
+        &format!("create role assay_author_{digits} login in role assay_author"),
+    );
     for name in [format!("assay_{digits}"), format!("assay_{digits}_r")] {
-        ask("postgres", &format!("create database {name} template assay_template_v1"));
-        ask("postgres", &format!("grant all on database {name} to assay_author_{digits}"));
-        ask(&name, &format!("create table half(a int); alter table half owner to assay_author_{digits}"));
+        ask(
+            "postgres",
+            &format!("create database {name} template assay_template_v1"),
+        );
+        ask(
+            "postgres",
+            &format!("grant all on database {name} to assay_author_{digits}"),
+        );
+        ask(
+            &name,
+            &format!("create table half(a int); alter table half owner to assay_author_{digits}"),
+        );
     }
     let after = node(&service.server.url()).await;
     hold(&after, &gone, &[("select a from gone", "correct")]).await;
     assert_eq!(ask("postgres", AUTHORS), "0");
-    assert_eq!(ask("postgres", &format!("select count(*) from pg_database where datname ~ '{digits}'")), "0");
+    assert_eq!(
+        ask(
+            "postgres",
+            &format!("select count(*) from pg_database where datname ~ '{digits}'")
+        ),
+        "0"
+    );
     after.stop().await;
 }

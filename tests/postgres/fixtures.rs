@@ -47,14 +47,32 @@ pub(crate) fn task(schema: &str, rows: &str, gold: &str) -> Value {
 }
 
 /// The outcomes of these statements, and whether they came out of the cache.
-pub(crate) async fn outcomes(node: &Node, task: &Value, statements: &[&str]) -> Vec<(Outcome, bool)> {
+pub(crate) async fn outcomes(
+    node: &Node,
+    task: &Value,
+    statements: &[&str],
+) -> Vec<(Outcome, bool)> {
     let task = Task::from_json(&task.to_string()).unwrap();
     let items = statements.iter().map(|statement| {
         let completion = Completion::Text(format!("```sql\n{statement}\n```").into());
-        BatchItem::new(Item { prompt: None, completion, meta: Meta::default() }, task.clone())
+        BatchItem::new(
+            Item {
+                prompt: None,
+                completion,
+                meta: Meta::default(),
+            },
+            task.clone(),
+        )
     });
-    let reply = node.engine().grade(Batch::new("postgres", items.collect()), Mode::Whole).await.unwrap();
-    reply.results().map(|result| (result.outcome.clone(), result.cached)).collect()
+    let reply = node
+        .engine()
+        .grade(Batch::new("postgres", items.collect()), Mode::Whole)
+        .await
+        .unwrap();
+    reply
+        .results()
+        .map(|result| (result.outcome.clone(), result.cached))
+        .collect()
 }
 
 /// Holds that each statement gets its verdict, and that no grade is taken for exact.
@@ -62,7 +80,9 @@ pub(crate) async fn hold(node: &Node, task: &Value, cases: &[(&str, &str)]) -> V
     let statements: Vec<&str> = cases.iter().map(|(statement, _)| *statement).collect();
     let mut grades = Vec::new();
     let mut missed = Vec::new();
-    for ((statement, verdict), (outcome, _)) in cases.iter().zip(outcomes(node, task, &statements).await) {
+    for ((statement, verdict), (outcome, _)) in
+        cases.iter().zip(outcomes(node, task, &statements).await)
+    {
         match outcome {
             Outcome::Graded(grade) if grade.verdict.as_str() == *verdict => {
                 assert!(!grade.deterministic, "{statement}");
@@ -71,6 +91,12 @@ pub(crate) async fn hold(node: &Node, task: &Value, cases: &[(&str, &str)]) -> V
             other => missed.push(format!("{statement}\n  is not `{verdict}` but {other:?}")),
         }
     }
-    assert!(missed.is_empty(), "{} of {} missed:\n{}", missed.len(), cases.len(), missed.join("\n"));
+    assert!(
+        missed.is_empty(),
+        "{} of {} missed:\n{}",
+        missed.len(),
+        cases.len(),
+        missed.join("\n")
+    );
     grades
 }

@@ -1,4 +1,5 @@
-//! A server of the tests' own: in a folder that goes with it, on a free port of this machine, shared by tests that run at once.
+//! A server of the tests' own: in a folder that goes with it, on a free port of this machine,
+//! shared by tests that run at once.
 
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
@@ -52,27 +53,60 @@ impl Server {
             chown(folder.path(), Some(NOBODY), Some(NOBODY)).unwrap();
         }
         let mut initdb = command("initdb", is_root, &[]);
-        initdb.arg("-D").arg(folder.path().join("data")).args(["-U", USER, "-E", "UTF8", "--locale=C", "--no-sync"]);
-        let made = initdb.arg("--auth=scram-sha-256").arg("--pwfile").arg(&secret).output().unwrap();
-        assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-        let port = TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port();
+        initdb.arg("-D").arg(folder.path().join("data")).args([
+            "-U",
+            USER,
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--no-sync",
+        ]);
+        let made = initdb
+            .arg("--auth=scram-sha-256")
+            .arg("--pwfile")
+            .arg(&secret)
+            .output()
+            .unwrap();
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        let port = TcpListener::bind(("127.0.0.1", 0))
+            .unwrap()
+            .local_addr()
+            .unwrap()
+            .port();
         let (started, starting) = mpsc::channel();
         let (ended, gone) = mpsc::channel();
         let path = folder.path().to_owned();
         // The thread lives as long as the server: its end would be the end of the server.
         std::thread::spawn(move || keep(&path, port, is_root, &started, &ended));
-        let process = starting.recv().unwrap_or_else(|_| panic!("the server does not start: {}", gone.recv().unwrap()));
-        Self { folder, port, process, gone: Mutex::new(gone) }
+        let process = starting
+            .recv()
+            .unwrap_or_else(|_| panic!("the server does not start: {}", gone.recv().unwrap()));
+        Self {
+            folder,
+            port,
+            process,
+            gone: Mutex::new(gone),
+        }
     }
 
     /// The URL of its superuser.
     pub(crate) fn url(&self) -> String {
-        format!("postgres://{USER}:pass%3Aword%40of%2Ftests@127.0.0.1:{}/postgres", self.port)
+        format!(
+            "postgres://{USER}:pass%3Aword%40of%2Ftests@127.0.0.1:{}/postgres",
+            self.port
+        )
     }
 
     /// The URL of another role.
     pub(crate) fn url_of(&self, user: &str, password: &str) -> String {
-        format!("postgres://{user}:{password}@127.0.0.1:{}/postgres", self.port)
+        format!(
+            "postgres://{user}:{password}@127.0.0.1:{}/postgres",
+            self.port
+        )
     }
 
     /// What a statement of the superuser's gives, a line for each row.
@@ -95,7 +129,11 @@ impl Server {
             sql,
         ]);
         let asked = psql.env("PGPASSWORD", PASSWORD).output().unwrap();
-        assert!(asked.status.success(), "{}", String::from_utf8_lossy(&asked.stderr));
+        assert!(
+            asked.status.success(),
+            "{}",
+            String::from_utf8_lossy(&asked.stderr)
+        );
         String::from_utf8(asked.stdout).unwrap().trim().to_owned()
     }
 
@@ -112,17 +150,43 @@ impl Drop for Server {
         let process = Pid::from_raw(i32::try_from(self.process).unwrap()).unwrap();
         // Ends connections, then itself.
         kill_process(process, Signal::INT).unwrap();
-        let _ = self.gone.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let _ = self
+            .gone
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv();
     }
 }
 
 /// Runs the server until it ends. What it logs is told then.
-fn keep(folder: &Path, port: u16, is_root: bool, started: &mpsc::Sender<u32>, ended: &mpsc::Sender<String>) {
+fn keep(
+    folder: &Path,
+    port: u16,
+    is_root: bool,
+    started: &mpsc::Sender<u32>,
+    ended: &mpsc::Sender<String>,
+) {
     let memory = format!("--as={MEMORY}");
     let mut postgres = command("postgres", is_root, &["prlimit", &memory]);
-    postgres.arg("-D").arg(folder.join("data")).arg("-k").arg(folder).args(["-h", "127.0.0.1", "-F"]);
-    postgres.args(["-p", &port.to_string(), "-c", "shared_buffers=32MB", "-c", "log_statement=all"]);
-    let mut child = postgres.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    postgres
+        .arg("-D")
+        .arg(folder.join("data"))
+        .arg("-k")
+        .arg(folder)
+        .args(["-h", "127.0.0.1", "-F"]);
+    postgres.args([
+        "-p",
+        &port.to_string(),
+        "-c",
+        "shared_buffers=32MB",
+        "-c",
+        "log_statement=all",
+    ]);
+    let mut child = postgres
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
     let mut log = String::new();
     while lines.read_line(&mut log).unwrap_or(0) > 0 {
@@ -143,7 +207,11 @@ fn command(name: &str, is_root: bool, by_way_of: &[&str]) -> Command {
     let mut command = Command::new("setpriv");
     command.args(["--pdeathsig", "INT"]);
     if is_root {
-        command.args([&format!("--reuid={NOBODY}"), &format!("--regid={NOBODY}"), "--clear-groups"]);
+        command.args([
+            &format!("--reuid={NOBODY}"),
+            &format!("--regid={NOBODY}"),
+            "--clear-groups",
+        ]);
     }
     command.args(by_way_of).arg(binary(name)).current_dir("/");
     command
@@ -151,17 +219,29 @@ fn command(name: &str, is_root: bool, by_way_of: &[&str]) -> Command {
 
 /// Where Debian or the search path has a program of PostgreSQL's; the newest.
 fn binary(name: &str) -> PathBuf {
-    let mut versions: Vec<PathBuf> =
-        std::fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|entry| entry.path()).collect();
-    let number =
-        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).and_then(|name| name.parse::<u32>().ok());
+    let mut versions: Vec<PathBuf> = std::fs::read_dir("/usr/lib/postgresql")
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| entry.path())
+        .collect();
+    let number = |path: &PathBuf| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .and_then(|name| name.parse::<u32>().ok())
+    };
     versions.sort_by_key(number);
-    let installed = versions.iter().rev().map(|version| version.join("bin").join(name)).find(|path| path.exists());
+    let installed = versions
+        .iter()
+        .rev()
+        .map(|version| version.join("bin").join(name))
+        .find(|path| path.exists());
     installed.unwrap_or_else(|| {
         let found = Command::new(name).arg("--version").output().is_ok();
         assert!(
             found,
-            "`{name}` is not installed: `apt-get install postgresql`, or `make postgres`, which these tests need"
+            "`{name}` is not installed: `apt-get install postgresql`, or `make postgres`, which \
+             these tests need"
         );
         PathBuf::from(name)
     })

@@ -1,4 +1,5 @@
-//! What a node does on the server: databases are made once and dropped when there are too many, connections end.
+//! What a node does on the server: databases are made once and dropped when there are too many,
+//! connections end.
 
 use std::sync::Arc;
 
@@ -11,9 +12,15 @@ use crate::server::Server;
 #[tokio::test]
 async fn nothing_comes_from_the_cache() {
     let service = service().await;
-    let task = task("create table once(a int)", "insert into once values (1)", "select a from once");
+    let task = task(
+        "create table once(a int)",
+        "insert into once values (1)",
+        "select a from once",
+    );
     for _ in 0..2 {
-        let (outcome, cached) = outcomes(&service.node, &task, &["select 1"]).await.remove(0);
+        let (outcome, cached) = outcomes(&service.node, &task, &["select 1"])
+            .await
+            .remove(0);
         assert!(matches!(outcome, Outcome::Graded(_)) && !cached);
     }
     service.node.stop().await;
@@ -23,9 +30,16 @@ async fn nothing_comes_from_the_cache() {
 async fn nodes_share_a_server() {
     let service = service().await;
     let other = node(&service.server.url()).await;
-    let task = task("create table shared(a int)", "insert into shared values (1), (2)", "select a from shared");
+    let task = task(
+        "create table shared(a int)",
+        "insert into shared values (1), (2)",
+        "select a from shared",
+    );
     let cases = [("select * from shared", "correct"); 20];
-    tokio::join!(hold(&service.node, &task, &cases), hold(&other, &task, &cases));
+    tokio::join!(
+        hold(&service.node, &task, &cases),
+        hold(&other, &task, &cases)
+    );
     let made = "select count(*) from pg_stat_database where datname ~ '^assay_[0-9a-f]{40}$'";
     assert!(service.server.ask("postgres", made).parse::<u32>().unwrap() > 0);
     other.stop().await;
@@ -38,7 +52,11 @@ async fn a_database_that_was_dropped_is_made_again() {
     let tasks: Vec<_> = (0..4)
         .map(|number| {
             let rows = format!("insert into numbered{number} values ({number})");
-            task(&format!("create table numbered{number}(a int)"), &rows, &format!("select a from numbered{number}"))
+            task(
+                &format!("create table numbered{number}(a int)"),
+                &rows,
+                &format!("select a from numbered{number}"),
+            )
         })
         .collect();
     // Beside what other tests make there is room for none.
@@ -55,15 +73,23 @@ async fn a_database_that_was_dropped_is_made_again() {
 #[tokio::test]
 async fn statements_at_once_leave_no_connection_behind() {
     let service = service().await;
-    let task = task("create table many(a int)", "insert into many values (1)", "select a from many");
-    let cases: Vec<_> = [("select 1", "correct"), ("select generate_series(1, 1000000000)", "row_limit")]
-        .into_iter()
-        .cycle()
-        .take(100)
-        .collect();
+    let task = task(
+        "create table many(a int)",
+        "insert into many values (1)",
+        "select a from many",
+    );
+    let cases: Vec<_> = [
+        ("select 1", "correct"),
+        ("select generate_series(1, 1000000000)", "row_limit"),
+    ]
+    .into_iter()
+    .cycle()
+    .take(100)
+    .collect();
     hold(&service.node, &task, &cases).await;
     service.node.stop().await;
-    let database = "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order by oid desc limit 1";
+    let database = "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order \
+                    by oid desc limit 1";
     let database = service.server.ask("postgres", database);
     // The server ends what is left in a second: until then this waits.
     let gone = format!(
@@ -92,10 +118,14 @@ async fn a_statement_whose_connection_is_lost_is_tried_once_more() {
     // Losing a process ends all connections: this server is not shared.
     let server = Arc::new(Server::start());
     let node = node_with(&server.url(), |sql| sql.statement_seconds = 5).await;
-    let task = task("create table lost(a int)", "insert into lost select * from generate_series(1, 10)", "select 1");
+    let task = task(
+        "create table lost(a int)",
+        "insert into lost select * from generate_series(1, 10)",
+        "select 1",
+    );
     hold(&node, &task, &[("select 1", "correct")]).await;
-    let endless =
-        "select count(*) from lost a, lost b, lost c, lost d, lost e, lost f, lost g, lost h, lost i, lost j, lost k";
+    let endless = "select count(*) from lost a, lost b, lost c, lost d, lost e, lost f, lost g, \
+                   lost h, lost i, lost j, lost k";
     for how in [Signal::TERM, Signal::KILL] {
         let asked = Arc::clone(&server);
         let losing = tokio::task::spawn_blocking(move || {

@@ -10,7 +10,11 @@ const ROWS: &str = "insert into t select i, 'row ' || i from generate_series(1, 
 #[tokio::test]
 async fn what_reaches_beyond_a_query_is_refused() {
     let service = service().await;
-    let secret = service.server.file("secret", "not for you").display().to_string();
+    let secret = service
+        .server
+        .file("secret", "not for you")
+        .display()
+        .to_string();
     let read = format!("select pg_read_file('{secret}')");
     let cases: &[(&str, &str)] = &[
         // Writing.
@@ -18,12 +22,21 @@ async fn what_reaches_beyond_a_query_is_refused() {
         ("update t set b = ''", "denied"),
         ("delete from t", "denied"),
         ("truncate t", "denied"),
-        ("with gone as (delete from t returning *) select * from gone", "denied"),
-        ("with new as (insert into t values (0, 'x') returning a) select a from new", "denied"),
+        (
+            "with gone as (delete from t returning *) select * from gone",
+            "denied",
+        ),
+        (
+            "with new as (insert into t values (0, 'x') returning a) select a from new",
+            "denied",
+        ),
         ("create table mine(a int)", "denied"),
         ("create temp table mine as select 1", "denied"),
         ("create view mine as select 1", "denied"),
-        ("create function mine() returns int language sql as 'select 1'", "denied"),
+        (
+            "create function mine() returns int language sql as 'select 1'",
+            "denied",
+        ),
         ("create database mine", "denied"),
         ("create extension dblink", "denied"),
         ("drop table t", "denied"),
@@ -63,8 +76,14 @@ async fn what_reaches_beyond_a_query_is_refused() {
         ("select pg_sleep_for('1 day')", "denied"),
         ("select pg_advisory_lock(1)", "denied"),
         ("select pg_try_advisory_lock(1)", "denied"),
-        ("select pg_terminate_backend(pid) from (select pg_backend_pid() as pid) me", "denied"),
-        ("select pg_terminate_backend(pid) from pg_stat_activity", "denied"),
+        (
+            "select pg_terminate_backend(pid) from (select pg_backend_pid() as pid) me",
+            "denied",
+        ),
+        (
+            "select pg_terminate_backend(pid) from pg_stat_activity",
+            "denied",
+        ),
         ("select pg_cancel_backend(1)", "denied"),
         ("select query from pg_stat_activity", "denied"),
         ("select * from pg_locks", "denied"),
@@ -75,8 +94,14 @@ async fn what_reaches_beyond_a_query_is_refused() {
         ("select txid_current()", "denied"),
         // Rights and settings.
         ("select set_config('role', 'assay', false)", "denied"),
-        ("select set_config('transaction_read_only', 'off', true)", "denied"),
-        ("select set_config('statement_timeout', '0', false)", "denied"),
+        (
+            "select set_config('transaction_read_only', 'off', true)",
+            "denied",
+        ),
+        (
+            "select set_config('statement_timeout', '0', false)",
+            "denied",
+        ),
         ("set role assay", "denied"),
         ("set session authorization assay", "denied"),
         ("reset role", "denied"),
@@ -86,29 +111,44 @@ async fn what_reaches_beyond_a_query_is_refused() {
         ("commit", "denied"),
         ("rollback", "denied"),
         ("alter system set port = 1", "denied"),
-        ("update pg_settings set setting = '0' where name = 'statement_timeout'", "denied"),
+        (
+            "update pg_settings set setting = '0' where name = 'statement_timeout'",
+            "denied",
+        ),
         ("select * from pg_settings", "denied"),
         ("select rolpassword from pg_authid", "denied"),
         ("select * from pg_shadow", "denied"),
         ("alter role assay_reader superuser", "denied"),
         // Queries inside of texts.
-        ("select query_to_xml('select pg_read_file(''/etc/passwd'')', true, true, '')", "denied"),
+        (
+            "select query_to_xml('select pg_read_file(''/etc/passwd'')', true, true, '')",
+            "denied",
+        ),
         ("select table_to_xml('t', true, true, '')", "denied"),
         ("select database_to_xml(true, true, '')", "denied"),
         ("select * from ts_stat('select 1')", "denied"),
         // Other databases.
         ("select * from other.public.t", "sql_error"),
-        ("select * from dblink('dbname=postgres', 'select 1') as d(a int)", "sql_error"),
+        (
+            "select * from dblink('dbname=postgres', 'select 1') as d(a int)",
+            "sql_error",
+        ),
         // More than one.
         ("select a from t; drop table t", "several_statements"),
-        ("select a from t; commit; drop table t", "several_statements"),
+        (
+            "select a from t; commit; drop table t",
+            "several_statements",
+        ),
         ("commit; drop table t", "several_statements"),
         // More than allowed.
         ("select generate_series(1, 100000000000)", "row_limit"),
         ("select a.* from t a, t b", "row_limit"),
         ("select repeat('x', 1000) from t", "row_limit"),
         ("select repeat('x', 10000000) from t", "memory_limit"),
-        ("select string_agg(repeat('x', 10000000), '') from t", "memory_limit"),
+        (
+            "select string_agg(repeat('x', 10000000), '') from t",
+            "memory_limit",
+        ),
         ("select repeat('x', 1000000000)", "memory_limit"),
         ("select repeat('x', 2000000000)", "length_limit"),
     ];
@@ -119,20 +159,36 @@ async fn what_reaches_beyond_a_query_is_refused() {
     hold(&service.node, &gold, &[(&long, "length_limit")]).await;
 
     // Nothing of it stays.
-    let databases =
-        service.server.ask("postgres", "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$'");
+    let databases = service.server.ask(
+        "postgres",
+        "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$'",
+    );
     for database in databases.lines() {
-        let others = "select count(*) from pg_class where relnamespace = 'public'::regnamespace and relname = 'mine'";
+        let others = "select count(*) from pg_class where relnamespace = 'public'::regnamespace \
+                      and relname = 'mine'";
         assert_eq!(service.server.ask(database, others), "0");
-        let is_ours = service.server.ask(database, "select to_regclass('s') is not null");
+        let is_ours = service
+            .server
+            .ask(database, "select to_regclass('s') is not null");
         if is_ours == "t" {
-            let state = "select count(*), sum(a), (select last_value from s), (select is_called from s) from t";
+            let state = "select count(*), sum(a), (select last_value from s), (select is_called \
+                         from s) from t";
             assert_eq!(service.server.ask(database, state), "1000|500500|1|f");
         }
-        assert_eq!(service.server.ask(database, "select count(*) from pg_largeobject_metadata"), "0");
+        assert_eq!(
+            service
+                .server
+                .ask(database, "select count(*) from pg_largeobject_metadata"),
+            "0"
+        );
     }
     assert!(!std::path::Path::new("/tmp/assay-was-here").exists());
-    hold(&service.node, &gold, &[("select count(a) from t", "correct")]).await;
+    hold(
+        &service.node,
+        &gold,
+        &[("select count(a) from t", "correct")],
+    )
+    .await;
     service.node.stop().await;
 }
 
@@ -141,9 +197,19 @@ async fn what_takes_too_long_is_ended() {
     let service = service_with(|sql| sql.statement_seconds = 1).await;
     let cases = [
         ("select count(*) from t a, t b, t c, t d", "step_limit"),
-        ("with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from n", "step_limit"),
-        ("select a.a from t a, t b, t c order by md5(a.b || b.b || c.b)", "step_limit"),
-        ("select a.a from t a, t b, t c where sqrt(a.a * b.a * c.a) < 0", "step_limit"),
+        (
+            "with recursive n(i) as (select 1 union all select i + 1 from n) select count(*) from \
+             n",
+            "step_limit",
+        ),
+        (
+            "select a.a from t a, t b, t c order by md5(a.b || b.b || c.b)",
+            "step_limit",
+        ),
+        (
+            "select a.a from t a, t b, t c where sqrt(a.a * b.a * c.a) < 0",
+            "step_limit",
+        ),
         ("select factorial(32000)", "step_limit"),
     ];
     hold(&service.node, &task(SCHEMA, ROWS, "select 1"), &cases).await;

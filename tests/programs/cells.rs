@@ -1,4 +1,5 @@
-//! Cells die, hang and are killed; what they were asked is answered nevertheless, or told as what it is.
+//! Cells die, hang and are killed; what they were asked is answered nevertheless, or told as what
+//! it is.
 
 use std::time::Duration;
 
@@ -9,19 +10,28 @@ use assay_tests::processes::{cells_of, kill};
 
 use crate::{ask, compile, images, pool, request, run};
 
-/// A pool whose cells can be distinguished from those of other tests: its image folder is a link of its own.
+/// A pool whose cells can be distinguished from those of other tests: its image folder is a link of
+/// its own.
 pub(crate) fn marked_pool(count: usize) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
     marked_pool_with(count, u32::MAX)
 }
 
 /// The same, with cells that are replaced after `uses` requests.
-pub(crate) fn marked_pool_with(count: usize, uses: u32) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
+pub(crate) fn marked_pool_with(
+    count: usize,
+    uses: u32,
+) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("images");
     std::os::unix::fs::symlink(images(), &link).unwrap();
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
     let arguments = Work::Programs(link.clone()).arguments(&[]);
-    let cells = Cells::new(CellOptions { program, arguments, count, uses });
+    let cells = Cells::new(CellOptions {
+        program,
+        arguments,
+        count,
+        uses,
+    });
     (cells, folder, link)
 }
 
@@ -38,9 +48,17 @@ async fn a_killed_cell_costs_nothing_but_a_second_try() {
         before.iter().copied().for_each(kill);
     };
     let (reply, ()) = tokio::join!(asked, killer);
-    let Reply::Ran(ran) = reply.unwrap() else { panic!("not run") };
-    assert_eq!((ran.end, ran.stdout.as_slice()), (End::Finished, b"4499998500000\n".as_slice()));
-    assert!(cells_of(&link).is_disjoint(&before), "another cell took the place of the dead one");
+    let Reply::Ran(ran) = reply.unwrap() else {
+        panic!("not run")
+    };
+    assert_eq!(
+        (ran.end, ran.stdout.as_slice()),
+        (End::Finished, b"4499998500000\n".as_slice())
+    );
+    assert!(
+        cells_of(&link).is_disjoint(&before),
+        "another cell took the place of the dead one"
+    );
     cells.stop().await;
     assert!(cells_of(&link).is_empty(), "cells end with their pool");
 }
@@ -61,7 +79,11 @@ async fn a_cell_that_overruns_is_killed_and_replaced() {
 async fn a_request_that_nobody_waits_for_frees_its_cell() {
     let cells = pool(1);
     let code = compile(&cells, "while True: pass").await;
-    let dropped = tokio::time::timeout(Duration::from_millis(100), ask(&cells, &code, "", crate::PATIENCE)).await;
+    let dropped = tokio::time::timeout(
+        Duration::from_millis(100),
+        ask(&cells, &code, "", crate::PATIENCE),
+    )
+    .await;
     assert!(dropped.is_err());
     let code = compile(&cells, "print(5)").await;
     assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
@@ -79,11 +101,25 @@ async fn large_frames_pass_both_ways() {
 
 #[tokio::test]
 async fn what_is_no_cell_is_told() {
-    let nothing = CellOptions { program: "/nonexistent".into(), arguments: Vec::new(), count: 1, uses: 1 };
-    let asked = Cells::new(nothing).ask(&Request::Images, crate::PATIENCE).await;
+    let nothing = CellOptions {
+        program: "/nonexistent".into(),
+        arguments: Vec::new(),
+        count: 1,
+        uses: 1,
+    };
+    let asked = Cells::new(nothing)
+        .ask(&Request::Images, crate::PATIENCE)
+        .await;
     assert!(matches!(asked, Err(CellError::Start { .. })), "{asked:?}");
-    let dies = CellOptions { program: "/bin/false".into(), arguments: Vec::new(), count: 1, uses: 1 };
-    let asked = Cells::new(dies).ask(&Request::Images, crate::PATIENCE).await;
+    let dies = CellOptions {
+        program: "/bin/false".into(),
+        arguments: Vec::new(),
+        count: 1,
+        uses: 1,
+    };
+    let asked = Cells::new(dies)
+        .ask(&Request::Images, crate::PATIENCE)
+        .await;
     assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
     let stopped = pool(1);
     stopped.stop().await;
@@ -105,9 +141,17 @@ async fn memory_and_descriptors_stay_flat() {
     let seen = || {
         let id = cells_of(&link).into_iter().next().unwrap();
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-        let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap().trim();
+        let resident = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))
+            .unwrap()
+            .trim();
         let kib: u64 = resident.split_whitespace().next().unwrap().parse().unwrap();
-        (id, std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count(), kib)
+        (
+            id,
+            std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count(),
+            kib,
+        )
     };
     for _ in 0..3 {
         round().await;
@@ -117,8 +161,15 @@ async fn memory_and_descriptors_stay_flat() {
         round().await;
     }
     let (same_id, same_files, later_kib) = seen();
-    assert_eq!((same_id, same_files), (id, files), "one cell, the same descriptors");
-    assert!(later_kib < kib + 16 * 1024, "{kib} KiB became {later_kib} KiB");
+    assert_eq!(
+        (same_id, same_files),
+        (id, files),
+        "one cell, the same descriptors"
+    );
+    assert!(
+        later_kib < kib + 16 * 1024,
+        "{kib} KiB became {later_kib} KiB"
+    );
     cells.stop().await;
 }
 
@@ -129,10 +180,24 @@ async fn a_cell_holds_nothing_it_does_not_need() {
     run(&cells, &code, "").await;
     let id = cells_of(&link).into_iter().next().unwrap();
     let read = |name: &str| std::fs::read(format!("/proc/{id}/{name}")).unwrap();
-    assert_eq!(read("environ"), b"TZ=UTC0\0", "no environment but the time of the world");
-    for task in std::fs::read_dir(format!("/proc/{id}/task")).unwrap().flatten() {
+    assert_eq!(
+        read("environ"),
+        b"TZ=UTC0\0",
+        "no environment but the time of the world"
+    );
+    for task in std::fs::read_dir(format!("/proc/{id}/task"))
+        .unwrap()
+        .flatten()
+    {
         let status = std::fs::read_to_string(task.path().join("status")).unwrap();
-        let field = |name: &str| status.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned();
+        let field = |name: &str| {
+            status
+                .lines()
+                .find_map(|line| line.strip_prefix(name))
+                .unwrap()
+                .trim()
+                .to_owned()
+        };
         assert_eq!(
             (field("Seccomp:"), field("NoNewPrivs:")),
             ("2".to_owned(), "1".to_owned()),
@@ -140,16 +205,38 @@ async fn a_cell_holds_nothing_it_does_not_need() {
         );
     }
     let open = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().count();
-    assert!(open <= 5, "the standard streams, the image, the kernel's page map: {open}");
-    let files = std::fs::read_dir(format!("/proc/{id}/fd")).unwrap().flatten();
-    let has_page_map = files.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|to| to.ends_with("pagemap"));
-    assert!(has_page_map, "the engine resets memory by the kernel's page scan");
+    assert!(
+        open <= 5,
+        "the standard streams, the image, the kernel's page map: {open}"
+    );
+    let files = std::fs::read_dir(format!("/proc/{id}/fd"))
+        .unwrap()
+        .flatten();
+    let has_page_map = files
+        .filter_map(|file| std::fs::read_link(file.path()).ok())
+        .any(|to| to.ends_with("pagemap"));
+    assert!(
+        has_page_map,
+        "the engine resets memory by the kernel's page scan"
+    );
     let limits = String::from_utf8(read("limits")).unwrap();
     let hard = |name: &str| {
-        limits.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().rev().nth(1).unwrap().to_owned()
+        limits
+            .lines()
+            .find(|line| line.starts_with(name))
+            .unwrap()
+            .split_whitespace()
+            .rev()
+            .nth(1)
+            .unwrap()
+            .to_owned()
     };
     assert_eq!(
-        (hard("Max file size"), hard("Max open files"), hard("Max core file")),
+        (
+            hard("Max file size"),
+            hard("Max open files"),
+            hard("Max core file")
+        ),
         ("0".into(), "32".into(), "0".into())
     );
     cells.stop().await;
@@ -170,10 +257,15 @@ async fn a_busy_cell_ends_when_its_requests_end() {
     cells.stop().await;
     let frame = postcard::to_extend(&request(&code, ""), vec![Request::KIND]).unwrap();
     let mut requests = cell.stdin.take().unwrap();
-    tokio::io::AsyncWriteExt::write_all(&mut requests, &u32::try_from(frame.len()).unwrap().to_le_bytes())
+    tokio::io::AsyncWriteExt::write_all(
+        &mut requests,
+        &u32::try_from(frame.len()).unwrap().to_le_bytes(),
+    )
+    .await
+    .unwrap();
+    tokio::io::AsyncWriteExt::write_all(&mut requests, &frame)
         .await
         .unwrap();
-    tokio::io::AsyncWriteExt::write_all(&mut requests, &frame).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(cell.try_wait().unwrap().is_none(), "the cell is busy");
     drop(requests);

@@ -1,5 +1,5 @@
-//! A compromised worker process can do next to nothing, and nothing that happens to a worker from outside becomes a
-//! verdict.
+//! A compromised worker process can do next to nothing, and nothing that happens to a worker from
+//! outside becomes a verdict.
 
 use std::collections::BTreeSet;
 use std::net::TcpListener;
@@ -24,16 +24,29 @@ const UNREACHABLE: i64 = 101;
 fn escape() -> Value {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
-    let Output { stdout, stderr, status } =
-        Command::new(env!("CARGO_BIN_EXE_assay-test-cell")).args(["__escape", &port]).output().unwrap();
+    let Output {
+        stdout,
+        stderr,
+        status,
+    } = Command::new(env!("CARGO_BIN_EXE_assay-test-cell"))
+        .args(["__escape", &port])
+        .output()
+        .unwrap();
     assert!(status.success(), "{}", String::from_utf8_lossy(&stderr));
     serde_json::from_slice(&stdout).unwrap()
 }
 
-/// Asserts that something works at first and not behind all walls. Returns the error behind the first walls alone.
+/// Asserts that something works at first and not behind all walls. Returns the error behind the
+/// first walls alone.
 fn assert_lost(escape: &Value, what: &str) -> i64 {
-    assert_eq!(escape["free"][what], 0, "`{what}` works without walls: {escape}");
-    assert_eq!(escape["confined"][what], NOT_PERMITTED, "the filter rejects `{what}`: {escape}");
+    assert_eq!(
+        escape["free"][what], 0,
+        "`{what}` works without walls: {escape}"
+    );
+    assert_eq!(
+        escape["confined"][what], NOT_PERMITTED,
+        "the filter rejects `{what}`: {escape}"
+    );
     escape["isolated"][what].as_i64().unwrap()
 }
 
@@ -41,51 +54,87 @@ fn assert_lost(escape: &Value, what: &str) -> i64 {
 fn a_worker_cannot_signal_other_processes() {
     let escape = escape();
     for call in ["kill", "tgkill"] {
-        assert_eq!(assert_lost(&escape, call), NOT_PERMITTED, "Landlock forbids it as well");
+        assert_eq!(
+            assert_lost(&escape, call),
+            NOT_PERMITTED,
+            "Landlock forbids it as well"
+        );
     }
     assert_eq!(escape["confined"]["tgkill_itself"], 0, "a worker can abort");
 }
 
 #[test]
 fn a_worker_cannot_use_other_ioctls() {
-    assert_eq!(assert_lost(&escape(), "ioctl"), 0, "only the filter restricts ioctls");
+    assert_eq!(
+        assert_lost(&escape(), "ioctl"),
+        0,
+        "only the filter restricts ioctls"
+    );
 }
 
 #[test]
 fn a_worker_cannot_open_files() {
     let escape = escape();
     for what in ["open", "create"] {
-        assert_eq!(assert_lost(&escape, what), NO_ACCESS, "Landlock forbids it as well");
+        assert_eq!(
+            assert_lost(&escape, what),
+            NO_ACCESS,
+            "Landlock forbids it as well"
+        );
     }
 }
 
 #[test]
 fn a_worker_cannot_start_programs() {
-    assert_eq!(assert_lost(&escape(), "program"), NO_ACCESS, "Landlock forbids it as well");
+    assert_eq!(
+        assert_lost(&escape(), "program"),
+        NO_ACCESS,
+        "Landlock forbids it as well"
+    );
 }
 
 #[test]
 fn a_worker_cannot_run_new_code() {
-    assert_eq!(assert_lost(&escape(), "code"), 0, "images are mapped after the first walls are in place");
+    assert_eq!(
+        assert_lost(&escape(), "code"),
+        0,
+        "images are mapped after the first walls are in place"
+    );
 }
 
 #[test]
 fn a_worker_cannot_share_memory() {
-    assert_eq!(assert_lost(&escape(), "shared_memory"), 0, "no other process shares its namespace");
+    assert_eq!(
+        assert_lost(&escape(), "shared_memory"),
+        0,
+        "no other process shares its namespace"
+    );
 }
 
 #[test]
 fn a_worker_cannot_read_the_memory_of_others() {
     let (escape, what) = (escape(), "memory_of_parent");
-    assert_eq!(escape["free"][what], BAD_ADDRESS, "reading is allowed without walls: {escape}");
-    assert_eq!(escape["isolated"][what], NOT_PERMITTED, "Landlock and the user namespace forbid it: {escape}");
-    assert_eq!(escape["confined"][what], NOT_PERMITTED, "the filter does as well: {escape}");
+    assert_eq!(
+        escape["free"][what], BAD_ADDRESS,
+        "reading is allowed without walls: {escape}"
+    );
+    assert_eq!(
+        escape["isolated"][what], NOT_PERMITTED,
+        "Landlock and the user namespace forbid it: {escape}"
+    );
+    assert_eq!(
+        escape["confined"][what], NOT_PERMITTED,
+        "the filter does as well: {escape}"
+    );
 }
 
 #[test]
 fn a_worker_cannot_reach_the_network() {
     let isolated = assert_lost(&escape(), "connect");
-    assert!([NO_ACCESS, UNREACHABLE].contains(&isolated), "Landlock or the empty network forbids it: {isolated}");
+    assert!(
+        [NO_ACCESS, UNREACHABLE].contains(&isolated),
+        "Landlock or the empty network forbids it: {isolated}"
+    );
 }
 
 #[tokio::test]
@@ -93,10 +142,16 @@ async fn a_worker_runs_in_namespaces_of_its_own() {
     let (cells, _folder, link) = marked_pool(1);
     let confinement = cells.confinement().await.unwrap();
     for wall in Wall::ALL {
-        assert!(confinement.has(wall), "`{}` is required to run these tests", wall.as_str());
+        assert!(
+            confinement.has(wall),
+            "`{}` is required to run these tests",
+            wall.as_str()
+        );
     }
     let id = cells_of(&link).into_iter().next().unwrap();
-    let of = |process: &str, kind: &str| std::fs::read_link(format!("/proc/{process}/ns/{kind}")).unwrap();
+    let of = |process: &str, kind: &str| {
+        std::fs::read_link(format!("/proc/{process}/ns/{kind}")).unwrap()
+    };
     for kind in ["user", "net", "ipc", "uts"] {
         assert_ne!(of(&id.to_string(), kind), of("self", kind), "{kind}");
     }
@@ -109,9 +164,17 @@ async fn a_worker_rejects_unknown_walls() {
     let mut arguments = Work::Programs(images()).arguments(&[]);
     // An unknown wall: the worker rejects its arguments and does not start.
     arguments[2] = "moat".into();
-    let cells = Cells::new(CellOptions { program, arguments, count: 1, uses: u32::MAX });
+    let cells = Cells::new(CellOptions {
+        program,
+        arguments,
+        count: 1,
+        uses: u32::MAX,
+    });
     let asked = cells.confinement().await;
-    assert!(matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()), "{asked:?}");
+    assert!(
+        matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()),
+        "{asked:?}"
+    );
 }
 
 #[tokio::test]
@@ -125,19 +188,30 @@ async fn stderr_of_workers_is_bounded() {
     std::fs::write(&script, flood).unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let before = resident();
-    let cells = Cells::new(CellOptions { program: script, arguments: Vec::new(), count: 1, uses: u32::MAX });
+    let cells = Cells::new(CellOptions {
+        program: script,
+        arguments: Vec::new(),
+        count: 1,
+        uses: u32::MAX,
+    });
     cells.warm().unwrap();
     while !written.exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(resident() < before + 20_000, "50 MB on standard error are read and dropped");
+    assert!(
+        resident() < before + 20_000,
+        "50 MB on standard error are read and dropped"
+    );
     cells.stop().await;
 }
 
 /// Resident memory of this process in KiB.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmRSS:"))
+        .unwrap();
     line.split_whitespace().next().unwrap().parse().unwrap()
 }
 
@@ -150,7 +224,10 @@ async fn workers_are_replaced_after_their_uses() {
         seen.extend(cells_of(&link));
         assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
     }
-    assert!(seen.len() >= 3, "eight requests, three per worker: {seen:?}");
+    assert!(
+        seen.len() >= 3,
+        "eight requests, three per worker: {seen:?}"
+    );
     cells.stop().await;
     assert!(cells_of(&link).is_empty());
 }
@@ -166,7 +243,10 @@ async fn a_killed_worker_is_never_a_verdict() {
     idle.iter().copied().for_each(kill);
     assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
     let code = compile(&cells, "while True: pass").await;
-    let (request, stop) = (request(&code, ""), tokio_util::sync::CancellationToken::new());
+    let (request, stop) = (
+        request(&code, ""),
+        tokio_util::sync::CancellationToken::new(),
+    );
     let killer = tokio::spawn({
         let (link, stop) = (link.clone(), stop.clone());
         async move {
@@ -184,7 +264,10 @@ async fn a_killed_worker_is_never_a_verdict() {
     let asked = cells.settle(&request, crate::PATIENCE).await;
     stop.cancel();
     assert!(killer.await.unwrap() >= 3);
-    assert!(matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()), "{asked:?}");
+    assert!(
+        matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()),
+        "{asked:?}"
+    );
     cells.stop().await;
 }
 
@@ -205,7 +288,10 @@ async fn a_crash_of_a_worker_differs_from_a_kill() {
         }
     };
     let asked = tokio::select! { asked = asked => asked, () = crasher => unreachable!() };
-    assert!(matches!(&asked, Err(CellError::Died(death)) if death.is_crash()), "{asked:?}");
+    assert!(
+        matches!(&asked, Err(CellError::Died(death)) if death.is_crash()),
+        "{asked:?}"
+    );
     cells.stop().await;
 }
 
@@ -214,11 +300,19 @@ async fn programs_and_queries_have_workers_of_their_own() {
     let (programs, _folder, _link) = marked_pool(1);
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
     let arguments = Work::Queries.arguments(&[]);
-    let queries = programs.sibling(CellOptions { program, arguments, count: 1, uses: u32::MAX });
+    let queries = programs.sibling(CellOptions {
+        program,
+        arguments,
+        count: 1,
+        uses: u32::MAX,
+    });
     let code = compile(&programs, "print(5)").await;
     assert_eq!(run(&programs, &code, "").await.stdout, b"5\n");
     let probe = <assay_cell::query::Request as assay_cell::Words>::probe();
-    assert!(matches!(queries.ask(&probe, crate::PATIENCE).await, Ok(assay_cell::query::Reply::Built(Ok(_)))));
+    assert!(matches!(
+        queries.ask(&probe, crate::PATIENCE).await,
+        Ok(assay_cell::query::Reply::Built(Ok(_)))
+    ));
     // Each exits when it receives a request of the other kind.
     let asked = ask(&queries, &code, "", crate::PATIENCE).await;
     assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
@@ -226,7 +320,10 @@ async fn programs_and_queries_have_workers_of_their_own() {
     assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
     // They share one permit.
     let turn = programs.turn(Duration::MAX).await.unwrap();
-    assert!(matches!(queries.turn(Duration::from_millis(10)).await.map(drop), Err(CellError::Busy)));
+    assert!(matches!(
+        queries.turn(Duration::from_millis(10)).await.map(drop),
+        Err(CellError::Busy)
+    ));
     drop(turn);
     assert!(queries.turn(Duration::from_secs(10)).await.is_ok());
     programs.stop().await;
@@ -246,8 +343,17 @@ f.__code__ = f.__code__.replace(co_code=bytes([op['RESUME'], 0] + far + [op['RET
 f()";
     let code = compile(&cells, text).await;
     let before = cells_of(&link);
-    let Reply::Ran(ran) = cells.ask(&request(&code, ""), crate::PATIENCE).await.unwrap() else { panic!("not run") };
-    assert!(matches!(&ran.end, End::Raised(how) if how.contains("broke the interpreter")), "{ran:?}");
+    let Reply::Ran(ran) = cells
+        .ask(&request(&code, ""), crate::PATIENCE)
+        .await
+        .unwrap()
+    else {
+        panic!("not run")
+    };
+    assert!(
+        matches!(&ran.end, End::Raised(how) if how.contains("broke the interpreter")),
+        "{ran:?}"
+    );
     // Killed, and gone a moment later.
     for _ in 0..2_000 {
         if cells_of(&link).is_disjoint(&before) {

@@ -9,7 +9,11 @@ use assay_wasm::{Folder, LANGUAGES, build};
 fn interpreter() -> PathBuf {
     let recipe = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sandboxes/guests/python/build.py");
     let output = Command::new("python3").arg(recipe).output().unwrap();
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     PathBuf::from(String::from_utf8(output.stdout).unwrap().trim())
 }
 
@@ -19,6 +23,13 @@ fn an_image_made_again_is_the_same() {
     let installed = Folder::new(&crate::images()).installed();
     let again = build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter()).unwrap();
     assert!(again.fresh);
-    assert_eq!(again.hash, installed[0].hash, "the image in use is the one this recipe makes; run `make images`");
-    assert!(!build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter()).unwrap().fresh);
+    assert_eq!(
+        again.hash, installed[0].hash,
+        "the image in use is the one this recipe makes; run `make images`"
+    );
+    assert!(
+        !build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter())
+            .unwrap()
+            .fresh
+    );
 }

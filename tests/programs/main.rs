@@ -10,7 +10,9 @@ mod work;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_cell::program::{Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
+use assay_cell::program::{
+    Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+};
 use assay_cell::{CellError, CellOptions, Cells};
 use assay_node::sandboxes::Work;
 
@@ -25,12 +27,23 @@ fn images() -> std::path::PathBuf {
 fn pool(count: usize) -> Cells {
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
     let arguments = Work::Programs(images()).arguments(&[]);
-    Cells::new(CellOptions { program, arguments, count, uses: u32::MAX })
+    Cells::new(CellOptions {
+        program,
+        arguments,
+        count,
+        uses: u32::MAX,
+    })
 }
 
 async fn compile(cells: &Cells, text: &str) -> Vec<u8> {
-    let parts = vec![Part { name: "main.py".to_owned(), text: text.to_owned() }];
-    let request = Request::Compile(Compile { language: "python".to_owned(), parts });
+    let parts = vec![Part {
+        name: "main.py".to_owned(),
+        text: text.to_owned(),
+    }];
+    let request = Request::Compile(Compile {
+        language: "python".to_owned(),
+        parts,
+    });
     match cells.ask(&request, PATIENCE).await.unwrap() {
         Reply::Compiled(Compiled::Code(code)) => code,
         other => panic!("`{text}` does not compile: {other:?}"),
@@ -42,12 +55,21 @@ fn request(code: &[u8], stdin: &str) -> Request {
         language: "python".to_owned(),
         code: code.to_vec(),
         test: Test::Stdin(stdin.as_bytes().to_vec()),
-        limits: Limits { work: 5 * WORK_PER_SECOND, memory_bytes: 256 << 20, output_bytes: 1 << 20 },
+        limits: Limits {
+            work: 5 * WORK_PER_SECOND,
+            memory_bytes: 256 << 20,
+            output_bytes: 1 << 20,
+        },
         seed: 7,
     })
 }
 
-async fn ask(cells: &Cells, code: &[u8], stdin: &str, patience: Duration) -> Result<Ran, CellError> {
+async fn ask(
+    cells: &Cells,
+    code: &[u8],
+    stdin: &str,
+    patience: Duration,
+) -> Result<Ran, CellError> {
     match cells.ask(&request(code, stdin), patience).await? {
         Reply::Ran(ran) => Ok(ran),
         other => panic!("not run: {other:?}"),

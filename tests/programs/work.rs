@@ -7,7 +7,8 @@ use crate::{compile, pool, run};
 /// How often a run is repeated, alone and again in a crowd.
 const REPEATS: usize = 1_000;
 
-/// Looks at everything that tells one run from another: hashes, addresses, random numbers, clocks, what is left in memory.
+/// Looks at everything that tells one run from another: hashes, addresses, random numbers, clocks,
+/// what is left in memory.
 const CURIOUS: &str = "
 import gc, os, random, sys, time, uuid
 print(hash('a'), id(object()) % 97, random.random(), os.urandom(4), time.time(), time.perf_counter_ns(), uuid.uuid4())
@@ -46,7 +47,8 @@ async fn nothing_of_a_run_is_seen_by_the_next() {
     let cells = pool(1);
     let code = compile(
         &cells,
-        "import builtins, sys\nprint(hasattr(builtins, 'mark'), 'mark' in sys.modules)\nbuiltins.mark = 1\nsys.modules['mark'] = 1",
+        "import builtins, sys\nprint(hasattr(builtins, 'mark'), 'mark' in \
+         sys.modules)\nbuiltins.mark = 1\nsys.modules['mark'] = 1",
     )
     .await;
     for _ in 0..3 {
@@ -58,9 +60,16 @@ async fn nothing_of_a_run_is_seen_by_the_next() {
 #[tokio::test]
 async fn sleep_and_clock_are_work() {
     let cells = pool(1);
-    let code = compile(&cells, "import time\na = time.time()\ntime.sleep(2)\nprint(2 <= time.time() - a < 2.1)").await;
+    let code = compile(
+        &cells,
+        "import time\na = time.time()\ntime.sleep(2)\nprint(2 <= time.time() - a < 2.1)",
+    )
+    .await;
     let ran = run(&cells, &code, "").await;
-    assert_eq!((ran.stdout.as_slice(), ran.end), (b"True\n".as_slice(), End::Finished));
+    assert_eq!(
+        (ran.stdout.as_slice(), ran.end),
+        (b"True\n".as_slice(), End::Finished)
+    );
     assert!(ran.work > 2 * assay_cell::program::WORK_PER_SECOND);
     let code = compile(&cells, "import time\ntime.sleep(10**9)").await;
     assert_eq!(run(&cells, &code, "").await.end, End::OutOfWork);

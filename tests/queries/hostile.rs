@@ -1,4 +1,5 @@
-//! Statements that mean harm: each ends as it should, again and again, and cells stay as small as they were.
+//! Statements that mean harm: each ends as it should, again and again, and cells stay as small as
+//! they were.
 
 use assay_cell::query::End;
 use assay_tests::processes::private_kib_of_a_child;
@@ -9,30 +10,59 @@ use crate::{image, pool, run};
 type Harm = (&'static str, fn(&End) -> bool);
 
 const HOSTILE: &[Harm] = &[
-    ("with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c", |end| {
-        matches!(end, End::OutOfSteps)
+    (
+        "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c",
+        |end| matches!(end, End::OutOfSteps),
+    ),
+    (
+        "with recursive c(x, s) as (select 1, 'a' union all select x + 1, s || s from c) select \
+         count(*) from c",
+        |end| matches!(end, End::TooLong),
+    ),
+    (
+        "select json_group_array(hex(zeroblob(9000))) from n a, n b",
+        |end| matches!(end, End::OutOfMemory | End::TooLong),
+    ),
+    ("select * from n a, n b", |end| {
+        matches!(end, End::TooManyRows)
     }),
-    ("with recursive c(x, s) as (select 1, 'a' union all select x + 1, s || s from c) select count(*) from c", |end| {
+    ("select hex(zeroblob(40000)) from n", |end| {
+        matches!(end, End::TooManyRows)
+    }),
+    (
+        "select count(*) from n a, n b, n c, n d, n e, n f, n g, n h where a.n + b.n + c.n = d.n \
+         * e.n",
+        |end| matches!(end, End::OutOfSteps),
+    ),
+    (
+        "select max(instr(hex(zeroblob(40000)), hex(zeroblob(20000)) || n)) from n",
+        |end| matches!(end, End::OutOfSteps),
+    ),
+    ("select printf('%.*c', 1000000000, 'x')", |end| {
         matches!(end, End::TooLong)
     }),
-    ("select json_group_array(hex(zeroblob(9000))) from n a, n b", |end| {
-        matches!(end, End::OutOfMemory | End::TooLong)
+    ("select randomblob(1000000000)", |end| {
+        matches!(end, End::TooLong)
     }),
-    ("select * from n a, n b", |end| matches!(end, End::TooManyRows)),
-    ("select hex(zeroblob(40000)) from n", |end| matches!(end, End::TooManyRows)),
-    ("select count(*) from n a, n b, n c, n d, n e, n f, n g, n h where a.n + b.n + c.n = d.n * e.n", |end| {
-        matches!(end, End::OutOfSteps)
+    ("attach 'hostile.db' as x", |end| {
+        matches!(end, End::Denied(_))
     }),
-    ("select max(instr(hex(zeroblob(40000)), hex(zeroblob(20000)) || n)) from n", |end| matches!(end, End::OutOfSteps)),
-    ("select printf('%.*c', 1000000000, 'x')", |end| matches!(end, End::TooLong)),
-    ("select randomblob(1000000000)", |end| matches!(end, End::TooLong)),
-    ("attach 'hostile.db' as x", |end| matches!(end, End::Denied(_))),
-    ("vacuum into 'hostile.db'", |end| matches!(end, End::NotAQuery)),
-    ("pragma temp_store_directory = '.'", |end| matches!(end, End::Denied(_))),
-    ("create table hostile(x)", |end| matches!(end, End::Denied(_))),
-    ("select load_extension('hostile.so')", |end| matches!(end, End::Denied(_))),
+    ("vacuum into 'hostile.db'", |end| {
+        matches!(end, End::NotAQuery)
+    }),
+    ("pragma temp_store_directory = '.'", |end| {
+        matches!(end, End::Denied(_))
+    }),
+    ("create table hostile(x)", |end| {
+        matches!(end, End::Denied(_))
+    }),
+    ("select load_extension('hostile.so')", |end| {
+        matches!(end, End::Denied(_))
+    }),
     ("select 1; drop table n", |end| matches!(end, End::Several)),
-    ("select word from mixed where id = 1", |end| matches!(end, End::Rows)),
+    ("select word from mixed where id = 1", |end| {
+        matches!(end, End::Rows)
+    }),
 ];
 
 /// Rounds of all of them.
@@ -63,7 +93,13 @@ async fn harm_is_refused_round_after_round() {
         }
     }
     let grown = private_kib_of_a_child().saturating_sub(size);
-    assert!(size > 0 && grown < SLACK, "a cell of {size} KiB grew by {grown} KiB");
-    assert!(!std::path::Path::new("hostile.db").exists(), "nothing is left outside");
+    assert!(
+        size > 0 && grown < SLACK,
+        "a cell of {size} KiB grew by {grown} KiB"
+    );
+    assert!(
+        !std::path::Path::new("hostile.db").exists(),
+        "nothing is left outside"
+    );
     cells.stop().await;
 }

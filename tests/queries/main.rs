@@ -17,7 +17,12 @@ use serde_bytes::ByteBuf;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// What statements may use here.
-const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 64 << 20, long_values: true };
+const LIMITS: Limits = Limits {
+    rows: 100_000,
+    bytes: 16_000_000,
+    memory_bytes: 64 << 20,
+    long_values: true,
+};
 
 /// Two tables: a few rows of every kind, and numbers to multiply.
 const SCRIPT: &str = "
@@ -29,11 +34,19 @@ const SCRIPT: &str = "
 
 fn pool(count: usize) -> Cells {
     let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
-    Cells::new(CellOptions { program, arguments: Work::Queries.arguments(&[]), count, uses: u32::MAX })
+    Cells::new(CellOptions {
+        program,
+        arguments: Work::Queries.arguments(&[]),
+        count,
+        uses: u32::MAX,
+    })
 }
 
 async fn image(cells: &Cells) -> ByteBuf {
-    let build = Build { scripts: vec![SCRIPT.to_owned()], ..Build::default() };
+    let build = Build {
+        scripts: vec![SCRIPT.to_owned()],
+        ..Build::default()
+    };
     match cells.ask(&Request::Build(build), PATIENCE).await.unwrap() {
         Reply::Built(built) => built.unwrap(),
         other => panic!("not built: {other:?}"),
@@ -41,9 +54,18 @@ async fn image(cells: &Cells) -> ByteBuf {
 }
 
 async fn run(cells: &Cells, image: &ByteBuf, sql: &str) -> Ran {
-    let image = Image { hash: [7; 32], bytes: Some(image.clone()) };
+    let image = Image {
+        hash: [7; 32],
+        bytes: Some(image.clone()),
+    };
     let (statements, on) = (vec![sql.to_owned()], vec![(image, 2_000_000)]);
-    let run = Run { statements, on, limits: LIMITS, reverse: false, reply_bytes: u64::MAX };
+    let run = Run {
+        statements,
+        on,
+        limits: LIMITS,
+        reverse: false,
+        reply_bytes: u64::MAX,
+    };
     match cells.ask(&Request::Run(run), PATIENCE).await.unwrap() {
         Reply::Ran(ran) => ran.into_iter().flatten().next().unwrap(),
         other => panic!("not run: {other:?}"),

@@ -20,7 +20,8 @@ fn rows(count: usize, letter: char) -> String {
 }
 
 fn task(columns: &str) -> Task {
-    let variants = [('y', 119), ('z', 118)].map(|(letter, count)| json!({ "rows": rows(count, letter) }));
+    let variants =
+        [('y', 119), ('z', 118)].map(|(letter, count)| json!({ "rows": rows(count, letter) }));
     let task = json!({
         "type": "sql", "dialect": "sqlite", "gold": LARGE, "columns": columns,
         "limits": { "work": 100_000_000, "rows": 1_000_000, "bytes": 64_000_000 },
@@ -37,10 +38,18 @@ async fn node(result_bytes: u64) -> Node {
 }
 
 async fn outcomes(node: &Node, task: &Task, statements: &[&str]) -> Vec<Outcome> {
-    let item = |statement: &&str| BatchItem::new(Item::text(&format!("```sql\n{statement}\n```")), task.clone());
+    let item = |statement: &&str| {
+        BatchItem::new(
+            Item::text(&format!("```sql\n{statement}\n```")),
+            task.clone(),
+        )
+    };
     let batch = Batch::new("results", statements.iter().map(item).collect());
     let reply = node.engine().grade(batch, Mode::Whole).await.unwrap();
-    reply.results().map(|result| result.outcome.clone()).collect()
+    reply
+        .results()
+        .map(|result| result.outcome.clone())
+        .collect()
 }
 
 fn graded(outcome: Outcome) -> Grade {
@@ -64,11 +73,24 @@ async fn large_results_are_compared_like_small_ones() {
     for columns in ["strict", "permute"] {
         let task = task(columns);
         let statements: Vec<&str> = cases.iter().map(|(statement, ..)| *statement).collect();
-        let graded: Vec<Grade> = outcomes(&node, &task, &statements).await.into_iter().map(graded).collect();
+        let graded: Vec<Grade> = outcomes(&node, &task, &statements)
+            .await
+            .into_iter()
+            .map(graded)
+            .collect();
         for ((statement, verdict, database), grade) in cases.iter().zip(graded) {
-            assert_eq!(grade.verdict, *verdict, "{columns}: `{statement}`: {:?}", grade.evidence);
+            assert_eq!(
+                grade.verdict, *verdict,
+                "{columns}: `{statement}`: {:?}",
+                grade.evidence
+            );
             assert!(grade.deterministic, "{columns}: `{statement}`");
-            let on = grade.evidence.as_map().get("database").cloned().unwrap_or_default();
+            let on = grade
+                .evidence
+                .as_map()
+                .get("database")
+                .cloned()
+                .unwrap_or_default();
             assert_eq!(on, *database, "{columns}: `{statement}`");
         }
     }
@@ -78,11 +100,20 @@ async fn large_results_are_compared_like_small_ones() {
 #[tokio::test]
 async fn golds_beyond_the_setting_are_ungradable() {
     let node = node(50_000_000).await;
-    let Outcome::Ungradable(fault) = outcomes(&node, &task("strict"), &[LARGE]).await.remove(0) else {
+    let Outcome::Ungradable(fault) = outcomes(&node, &task("strict"), &[LARGE]).await.remove(0)
+    else {
         panic!("graded")
     };
     assert!(!fault.retryable, "not retryable");
-    let parts = ["on 3 databases", "more than the 50000000", "`sql.result_bytes`"];
-    assert!(parts.iter().all(|part| fault.message.contains(part)), "{}", fault.message);
+    let parts = [
+        "on 3 databases",
+        "more than the 50000000",
+        "`sql.result_bytes`",
+    ];
+    assert!(
+        parts.iter().all(|part| fault.message.contains(part)),
+        "{}",
+        fault.message
+    );
     node.stop().await;
 }

@@ -1,4 +1,5 @@
-//! Steps are counted: the same statement on the same image gives the same rows after the same steps, alone and in a crowd.
+//! Steps are counted: the same statement on the same image gives the same rows after the same
+//! steps, alone and in a crowd.
 
 use assay_cell::query::{End, Ran};
 
@@ -7,13 +8,16 @@ use crate::{image, pool, run};
 /// How often each statement is repeated, alone and again in a crowd.
 const REPEATS: usize = 1_000;
 
-/// Looks at everything that could tell one run from another, sorts, groups, joins, and ends in every way.
+/// Looks at everything that could tell one run from another, sorts, groups, joins, and ends in
+/// every way.
 const CURIOUS: &[&str] = &[
-    "select random(), hex(randomblob(3)), datetime('now'), current_timestamp, julianday('now', 'localtime'), changes(), \
-     last_insert_rowid(), total_changes() from mixed order by 1",
-    "select word, count(*), group_concat(id), avg(part) over (order by count(*)) from mixed left join n on n = id group by word",
+    "select random(), hex(randomblob(3)), datetime('now'), current_timestamp, julianday('now', \
+     'localtime'), changes(), last_insert_rowid(), total_changes() from mixed order by 1",
+    "select word, count(*), group_concat(id), avg(part) over (order by count(*)) from mixed left \
+     join n on n = id group by word",
     "select a.n % 7, sum(b.n) from n a join n b on b.n = a.n + 3 group by 1 order by 2 desc",
-    "select count(*) from n where instr(hex(zeroblob(200)), '1' || n) or printf('%05d', n) like '%_0%1' or word_of(n)",
+    "select count(*) from n where instr(hex(zeroblob(200)), '1' || n) or printf('%05d', n) like \
+     '%_0%1' or word_of(n)",
     "with recursive c(x) as (select 1 union select x + 1 from c) select max(x) from c",
     "select json_group_array(value) from json_each('[3,1,2]')",
 ];
@@ -28,7 +32,17 @@ async fn a_statement_is_the_same_every_time() {
     }
     let ends: Vec<&End> = first.iter().map(|ran| &ran.end).collect();
     assert!(
-        matches!(ends[..], [End::Rows, End::Rows, End::Rows, End::Error(_), End::OutOfSteps, End::Rows]),
+        matches!(
+            ends[..],
+            [
+                End::Rows,
+                End::Rows,
+                End::Rows,
+                End::Error(_),
+                End::OutOfSteps,
+                End::Rows
+            ]
+        ),
         "{ends:?}"
     );
     // Alone, one after the other.

@@ -1,4 +1,5 @@
-//! Timing this service beside a Python package: processor time on both sides, each side the best of rounds taken in turns.
+//! Timing this service beside a Python package: processor time on both sides, each side the best of
+//! rounds taken in turns.
 
 use std::hint::black_box;
 use std::io::Write as _;
@@ -18,8 +19,8 @@ pub fn best<const N: usize>(best: &mut [f64; N], found: [f64; N]) {
     }
 }
 
-/// Processor time of an item graded on this thread, in seconds. Each comes with its prepared task, of the `cpu` lane, and whether it
-/// is correct.
+/// Processor time of an item graded on this thread, in seconds. Each comes with its prepared task,
+/// of the `cpu` lane, and whether it is correct.
 ///
 /// # Errors
 /// When a verdict is another one.
@@ -30,11 +31,13 @@ pub fn graded(items: &[(&dyn Prepared, &Item, bool)], times: usize) -> anyhow::R
         for (prepared, item, valid) in items {
             let items = [black_box(*item)];
             let mut grade = prepared.grade(&items, &context);
-            let Poll::Ready(outcomes) = grade.as_mut().poll(&mut TaskContext::from_waker(Waker::noop())) else {
+            let Poll::Ready(outcomes) = grade
+                .as_mut()
+                .poll(&mut TaskContext::from_waker(Waker::noop()))
+            else {
                 bail!("a grader of the `cpu` lane never waits");
             };
-            let right =
-                matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == *valid);
+            let right = matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == *valid);
             ensure!(right, "the sides disagree: {outcomes:?}");
         }
     }
@@ -45,7 +48,11 @@ pub fn graded(items: &[(&dyn Prepared, &Item, bool)], times: usize) -> anyhow::R
 ///
 /// # Errors
 /// When the interpreter is missing, or the program fails, as it does without its packages.
-pub fn in_python<const N: usize>(python: &str, program: &str, work: &Value) -> anyhow::Result<[f64; N]> {
+pub fn in_python<const N: usize>(
+    python: &str,
+    program: &str,
+    work: &Value,
+) -> anyhow::Result<[f64; N]> {
     let mut child = Command::new(python)
         .arg(program)
         .stdin(Stdio::piped())
@@ -57,8 +64,17 @@ pub fn in_python<const N: usize>(python: &str, program: &str, work: &Value) -> a
     }
     let output = child.wait_with_output()?;
     let ended = output.status;
-    ensure!(ended.success(), "`{program}` ended with {ended}; its first lines say which packages it needs");
+    ensure!(
+        ended.success(),
+        "`{program}` ended with {ended}; its first lines say which packages it needs"
+    );
     let text = String::from_utf8(output.stdout)?;
-    let times: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>().context("seconds")?;
-    times.try_into().map_err(|_| anyhow::anyhow!("`{program}` prints {N} numbers of seconds, not `{text}`"))
+    let times: Vec<f64> = text
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .context("seconds")?;
+    times
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("`{program}` prints {N} numbers of seconds, not `{text}`"))
 }

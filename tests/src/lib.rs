@@ -10,14 +10,20 @@ use std::path::Path;
 
 use assay_node::{Config, ConfigError};
 
-/// The configuration of a node under test: the user's own images, cells from `program` (empty for the
-/// running one), no record.
+/// The configuration of a node under test: the user's own images, cells from `program` (empty for
+/// the running one), no record.
 ///
 /// # Errors
 /// When a variable of the environment is no setting.
-#[expect(clippy::disallowed_methods, reason = "images are where the environment says, as for the binary")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "images are where the environment says, as for the binary"
+)]
 pub fn config(program: &Path) -> Result<Config, ConfigError> {
     let program = program.to_string_lossy().into_owned();
-    let settings = vec![("store", "database", String::new().into()), ("cells", "program", program.into())];
+    let settings = vec![
+        ("store", "database", String::new().into()),
+        ("cells", "program", program.into()),
+    ];
     Config::load(None, std::env::vars_os(), settings)
 }

@@ -1,4 +1,5 @@
-//! Small reward models with weights out of nothing: one of each kind, with the tokenizers that references were made with.
+//! Small reward models with weights out of nothing: one of each kind, with the tokenizers that
+//! references were made with.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,15 +10,20 @@ use assay_weights::synthetic;
 use serde_json::{Value, json};
 
 /// Names of the models, each of another kind.
-pub const NAMES: &[&str] = &["scalar", "affine", "steps", "verifier", "compares", "embeds", "pairs"];
+pub const NAMES: &[&str] = &[
+    "scalar", "affine", "steps", "verifier", "compares", "embeds", "pairs",
+];
 
 /// Writes the models into a folder, and says how a node is told to load them.
 ///
 /// # Errors
 /// When the files cannot be written.
 pub fn write(folder: &Path) -> anyhow::Result<RewardModels> {
-    let mut config =
-        RewardModels { folder: folder.to_owned(), default: "scalar".to_owned(), ..RewardModels::default() };
+    let mut config = RewardModels {
+        folder: folder.to_owned(),
+        default: "scalar".to_owned(),
+        ..RewardModels::default()
+    };
     for name in NAMES {
         let (tokenizer, model, options) = model(name);
         let place = folder.join(name);
@@ -28,7 +34,9 @@ pub fn write(folder: &Path) -> anyhow::Result<RewardModels> {
         }
         fs::write(place.join(FILE), options.to_string())?;
         let source = [("source".to_owned(), (*name).into())];
-        config.load.insert((*name).to_owned(), source.into_iter().collect());
+        config
+            .load
+            .insert((*name).to_owned(), source.into_iter().collect());
     }
     Ok(config)
 }
@@ -54,11 +62,16 @@ fn model(name: &str) -> (&'static str, Value, Value) {
     };
     let scores = || decoder("Qwen2ForSequenceClassification", 1);
     match name {
-        "affine" => ("qwen2", scores(), json!({"normalise": "affine", "mean": 1.0, "std": 2.0})),
+        "affine" => (
+            "qwen2",
+            scores(),
+            json!({"normalise": "affine", "mean": 1.0, "std": 2.0}),
+        ),
         "steps" => ("qwen2", decoder("Qwen2ForProcessRewardModel", 2), json!({})),
         "verifier" => {
             let question = "{{ prompt }} Is {{ completion }} the same as {{ reference }}?";
-            let options = json!({"labels": ["A", "B", "C"], "positive": ["A"], "question": question});
+            let options =
+                json!({"labels": ["A", "B", "C"], "positive": ["A"], "question": question});
             ("qwen2", decoder("Qwen2ForCausalLM", 1), options)
         }
         "compares" => ("qwen2", scores(), json!({"template": "verify_rm"})),

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Cells for programs with these images. A folder or link of its own distinguishes the cells of one test from those of
-/// others.
+/// Cells for programs with these images. A folder or link of its own distinguishes the cells of one
+/// test from those of others.
 #[must_use]
 pub fn cells_of(images: &Path) -> BTreeSet<u32> {
     let wanted = images.display().to_string();
@@ -21,14 +21,19 @@ pub fn cells_of(images: &Path) -> BTreeSet<u32> {
 
 /// Kills a process, which may have ended a moment ago.
 pub fn kill(id: u32) {
-    let id = i32::try_from(id).ok().and_then(rustix::process::Pid::from_raw);
+    let id = i32::try_from(id)
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     let _ = id.map(|id| rustix::process::kill_process(id, rustix::process::Signal::KILL));
 }
 
 /// Processor time of this process, all threads.
 #[must_use]
 pub fn cpu_of_this() -> Duration {
-    let threads = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let threads = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
     let nanoseconds = threads.filter_map(|thread| {
         let text = std::fs::read_to_string(thread.path().join("schedstat")).ok()?;
         text.split_whitespace().next()?.parse::<u64>().ok()
@@ -40,19 +45,37 @@ pub fn cpu_of_this() -> Duration {
 #[must_use]
 pub fn cpu_of_reaped() -> Duration {
     let text = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
-    // Fields 16 and 17 of the file, in ticks of 10 ms; the name and what stands before it are cut off.
-    let ticks = |at: usize| fields.get(at).and_then(|field| field.parse::<u64>().ok()).unwrap_or_default();
+    let fields: Vec<&str> = text
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
+    // Fields 16 and 17 of the file, in ticks of 10 ms; the name and what stands before it are cut
+    // off.
+    let ticks = |at: usize| {
+        fields
+            .get(at)
+            .and_then(|field| field.parse::<u64>().ok())
+            .unwrap_or_default()
+    };
     Duration::from_millis(10 * (ticks(13) + ticks(14)))
 }
 
 /// Processor time of a running process, over all its threads.
 #[must_use]
 pub fn cpu_of(id: u32) -> Duration {
-    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let of = |task: std::fs::DirEntry| {
         let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
-        text.split_whitespace().next()?.parse().ok().map(Duration::from_nanos)
+        text.split_whitespace()
+            .next()?
+            .parse()
+            .ok()
+            .map(Duration::from_nanos)
     };
     tasks.filter_map(of).sum()
 }
@@ -77,9 +100,16 @@ pub fn private_kib_of_a_child() -> u64 {
 }
 
 fn children() -> Vec<String> {
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let tasks = std::fs::read_dir("/proc/self/task")
+        .into_iter()
+        .flatten()
+        .flatten();
     tasks
         .filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|text| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        .flat_map(|text| {
+            text.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
         .collect()
 }

@@ -14,7 +14,8 @@ use crate::traceback;
 use crate::verdict;
 use crate::visible::Visible;
 
-/// Most tests whose results are listed: as many as a task may have. Each takes about 35 bytes of JSON.
+/// Most tests whose results are listed: as many as a task may have. Each takes about 35 bytes of
+/// JSON.
 const LISTED: usize = 10_000;
 
 /// A program and its position in the completion.
@@ -47,25 +48,48 @@ pub(crate) fn of_program(place: &Place<'_>, image: &ImageInfo) -> Evidence {
 pub(crate) fn with_refusal(evidence: Evidence, place: &Place<'_>, message: &str) -> Evidence {
     let lines = place.lines(&traceback::lines(message));
     let evidence = evidence.text("message", message);
-    if lines.is_empty() { evidence } else { evidence.value("lines", lines) }
+    if lines.is_empty() {
+        evidence
+    } else {
+        evidence.value("lines", lines)
+    }
 }
 
-/// Adds the tests: verdict, work and memory of each that was run, and the details of the first failure.
-pub(crate) fn with_tests(evidence: Evidence, place: &Place<'_>, tests: &[Test], results: &[TestResult]) -> Evidence {
-    let listed =
-        results.iter().take(LISTED).map(|result| json!([result.verdict.as_str(), result.work, result.memory_bytes]));
+/// Adds the tests: verdict, work and memory of each that was run, and the details of the first
+/// failure.
+pub(crate) fn with_tests(
+    evidence: Evidence,
+    place: &Place<'_>,
+    tests: &[Test],
+    results: &[TestResult],
+) -> Evidence {
+    let listed = results
+        .iter()
+        .take(LISTED)
+        .map(|result| json!([result.verdict.as_str(), result.work, result.memory_bytes]));
     let evidence = evidence
         .value("tests", tests.len())
         .value("tests_run", results.len())
         .value("results", listed.collect::<Vec<_>>());
-    let failed = results.iter().enumerate().find(|(_, result)| result.verdict != verdict::ACCEPTED);
+    let failed = results
+        .iter()
+        .enumerate()
+        .find(|(_, result)| result.verdict != verdict::ACCEPTED);
     match failed {
-        Some((index, result)) => evidence.value("first_failure", failed_test(index, place, tests.get(index), result)),
+        Some((index, result)) => evidence.value(
+            "first_failure",
+            failed_test(index, place, tests.get(index), result),
+        ),
         None => evidence,
     }
 }
 
-fn failed_test(index: usize, place: &Place<'_>, test: Option<&Test>, result: &TestResult) -> Map<String, Value> {
+fn failed_test(
+    index: usize,
+    place: &Place<'_>,
+    test: Option<&Test>,
+    result: &TestResult,
+) -> Map<String, Value> {
     let mut facts = Map::new();
     let mut tell = |name: &str, value: Value| {
         facts.insert(name.to_owned(), value);
@@ -77,9 +101,22 @@ fn failed_test(index: usize, place: &Place<'_>, test: Option<&Test>, result: &Te
             tell("stdin", head(input).into());
             tell("expected", tail(expected.as_bytes()).into());
         }
-        Some(Test::Call { function, args, kwargs, expected, unordered }) => {
-            let kwargs = if kwargs == "{}" { String::new() } else { format!(", **{}", head(kwargs)) };
-            tell("call", format!("{function}(*{}{kwargs})", head(args)).into());
+        Some(Test::Call {
+            function,
+            args,
+            kwargs,
+            expected,
+            unordered,
+        }) => {
+            let kwargs = if kwargs == "{}" {
+                String::new()
+            } else {
+                format!(", **{}", head(kwargs))
+            };
+            tell(
+                "call",
+                format!("{function}(*{}{kwargs})", head(args)).into(),
+            );
             tell("expected", head(&crate::value::shown(expected)).into());
             if *unordered {
                 tell("unordered", true.into());
@@ -90,10 +127,28 @@ fn failed_test(index: usize, place: &Place<'_>, test: Option<&Test>, result: &Te
         }
         None => {}
     }
-    let Some(failure) = result.failure.as_deref() else { return facts };
-    let Failure { end, told, lines, stdout, stderr, difference, got } = failure;
-    if let Some(Difference { line, expected, got }) = difference {
-        tell("difference", json!({"line": line, "expected": expected, "got": got}));
+    let Some(failure) = result.failure.as_deref() else {
+        return facts;
+    };
+    let Failure {
+        end,
+        told,
+        lines,
+        stdout,
+        stderr,
+        difference,
+        got,
+    } = failure;
+    if let Some(Difference {
+        line,
+        expected,
+        got,
+    }) = difference
+    {
+        tell(
+            "difference",
+            json!({"line": line, "expected": expected, "got": got}),
+        );
     }
     if let Some(got) = got {
         tell("got", head(got).into());
@@ -122,13 +177,29 @@ fn failed_test(index: usize, place: &Place<'_>, test: Option<&Test>, result: &Te
     facts
 }
 
-/// Adds the driver's evidence: the line of the test and its values, the last calls, the limit of the sandbox.
+/// Adds the driver's evidence: the line of the test and its values, the last calls, the limit of
+/// the sandbox.
 fn tell_more(told: &Told, tell: &mut impl FnMut(&str, Value)) {
-    let Told { file, line, source, operator, left, right, calls, limit } = told;
+    let Told {
+        file,
+        line,
+        source,
+        operator,
+        left,
+        right,
+        calls,
+        limit,
+    } = told;
     if let Some(line) = line {
         tell("line", (*line).into());
     }
-    let texts = [("file", file), ("source", source), ("operator", operator), ("left", left), ("right", right)];
+    let texts = [
+        ("file", file),
+        ("source", source),
+        ("operator", operator),
+        ("left", left),
+        ("right", right),
+    ];
     for (name, text) in texts {
         if let Some(text) = text {
             tell(name, text.as_str().into());
@@ -143,7 +214,11 @@ fn tell_more(told: &Told, tell: &mut impl FnMut(&str, Value)) {
 }
 
 fn call(made: &Call) -> Value {
-    let Call { call, returned, raised } = made;
+    let Call {
+        call,
+        returned,
+        raised,
+    } = made;
     let mut facts = Map::new();
     facts.insert("call".to_owned(), call.as_str().into());
     for (name, text) in [("returned", returned), ("raised", raised)] {
@@ -184,8 +259,23 @@ mod tests {
 
     fn told(verdict: Verdict, end: ProgramEnd, stdout: &str, told: Option<&str>) -> TestResult {
         let (stdout, told) = (stdout.into(), told.map(str::to_owned));
-        let run = ProgramRun { end, told, stdout, stderr: Vec::new(), work: 1_000_000, memory_bytes: 80 << 20 };
-        TestResult::of(verdict, &Attempt { run: Arc::new(run), deterministic: true }, None, None)
+        let run = ProgramRun {
+            end,
+            told,
+            stdout,
+            stderr: Vec::new(),
+            work: 1_000_000,
+            memory_bytes: 80 << 20,
+        };
+        TestResult::of(
+            verdict,
+            &Attempt {
+                run: Arc::new(run),
+                deterministic: true,
+            },
+            None,
+            None,
+        )
     }
 
     fn result(verdict: Verdict, end: ProgramEnd, stdout: &str) -> TestResult {
@@ -196,21 +286,38 @@ mod tests {
     fn evidence(tests: &[Test], results: &[TestResult]) -> Evidence {
         let completion = Visible::of(COMPLETION, false);
         let found = candidates(completion.text(), "python").remove(0);
-        with_tests(Evidence::new(), &Place { found: &found, completion: &completion }, tests, results)
+        with_tests(
+            Evidence::new(),
+            &Place {
+                found: &found,
+                completion: &completion,
+            },
+            tests,
+            results,
+        )
     }
 
     fn tests(count: usize) -> Vec<Test> {
-        (0..count).map(|_| Test::Stdin { input: "1".to_owned(), expected: "1".to_owned() }).collect()
+        (0..count)
+            .map(|_| Test::Stdin {
+                input: "1".to_owned(),
+                expected: "1".to_owned(),
+            })
+            .collect()
     }
 
     #[test]
     fn lists_every_test_that_was_run() {
-        let results: Vec<TestResult> =
-            (0..LISTED).map(|_| result(verdict::ACCEPTED, ProgramEnd::Finished, "1")).collect();
+        let results: Vec<TestResult> = (0..LISTED)
+            .map(|_| result(verdict::ACCEPTED, ProgramEnd::Finished, "1"))
+            .collect();
         let evidence = evidence(&tests(LISTED), &results);
         let facts = evidence.as_map();
         assert_eq!(facts["results"].as_array().unwrap().len(), LISTED);
-        assert_eq!((&facts["tests"], &facts["tests_run"]), (&json!(LISTED), &json!(LISTED)));
+        assert_eq!(
+            (&facts["tests"], &facts["tests_run"]),
+            (&json!(LISTED), &json!(LISTED))
+        );
         assert!(!facts.contains_key("first_failure"));
         assert!(serde_json::to_string(&evidence).unwrap().len() < 500_000);
     }
@@ -220,15 +327,28 @@ mod tests {
         let long = "o".repeat(SHOWN + 100);
         let results = [
             result(verdict::ACCEPTED, ProgramEnd::Finished, "1"),
-            result(verdict::RUNTIME_ERROR, ProgramEnd::Raised("x".repeat(SHOWN)), &long),
+            result(
+                verdict::RUNTIME_ERROR,
+                ProgramEnd::Raised("x".repeat(SHOWN)),
+                &long,
+            ),
             result(verdict::TIME_LIMIT, ProgramEnd::OutOfWork, "").without_failure(),
         ];
         let evidence = evidence(&tests(5), &results);
         let facts = evidence.as_map();
-        assert_eq!((&facts["tests"], &facts["tests_run"]), (&json!(5), &json!(3)));
-        assert_eq!(facts["results"][2], json!(["time_limit", 1_000_000, 80 << 20]));
+        assert_eq!(
+            (&facts["tests"], &facts["tests_run"]),
+            (&json!(5), &json!(3))
+        );
+        assert_eq!(
+            facts["results"][2],
+            json!(["time_limit", 1_000_000, 80 << 20])
+        );
         let failure = &facts["first_failure"];
-        assert_eq!((&failure["test"], &failure["verdict"]), (&json!(1), &json!("runtime_error")));
+        assert_eq!(
+            (&failure["test"], &failure["verdict"]),
+            (&json!(1), &json!("runtime_error"))
+        );
         assert_eq!(failure["stdout"], format!("…{}", "o".repeat(SHOWN)));
         assert_eq!(failure["message"], "x".repeat(SHOWN));
         assert!(failure.get("stderr").is_none() && failure.get("lines").is_none());
@@ -236,11 +356,22 @@ mod tests {
 
     #[test]
     fn shows_lines_of_the_completion_and_what_the_driver_adds() {
-        let message = "Traceback (most recent call last):\n  File \"main.py\", line 2, in f\nZeroDivisionError\n";
+        let message = "Traceback (most recent call last):\n  File \"main.py\", line 2, in \
+                       f\nZeroDivisionError\n";
         let added = r#"{"file":"test.py","line":1,"source":"assert f() == 4","operator":"==","left":"5","right":"4",
             "calls":[{"call":"f()","returned":"5"}],"limit":{"cause":"module","name":"numpy"}}"#;
-        let failed = told(verdict::RUNTIME_ERROR, ProgramEnd::Raised(message.to_owned()), "", Some(added));
-        let evidence = evidence(&[Test::Assert { text: "assert f() == 4".to_owned() }], &[failed]);
+        let failed = told(
+            verdict::RUNTIME_ERROR,
+            ProgramEnd::Raised(message.to_owned()),
+            "",
+            Some(added),
+        );
+        let evidence = evidence(
+            &[Test::Assert {
+                text: "assert f() == 4".to_owned(),
+            }],
+            &[failed],
+        );
         let failure = &evidence.as_map()["first_failure"];
         let expected = json!({
             "test": 0, "verdict": "runtime_error", "assert": "assert f() == 4", "message": message, "lines": [4],

@@ -9,8 +9,8 @@ use assay_core::{BoxFuture, ErrorCode, Fault};
 use crate::programs::Programs;
 use crate::ran::{ProgramEnd, ProgramRun};
 
-/// Work of a second of a peer's timeout. Peers mean wall time and hang up a few seconds after it, so here a second is what a cell
-/// does in one at least: a fourth of a second of a task's limit.
+/// Work of a second of a peer's timeout. Peers mean wall time and hang up a few seconds after it,
+/// so here a second is what a cell does in one at least: a fourth of a second of a task's limit.
 const PEER_WORK_PER_SECOND: f64 = 5e9;
 
 /// Longest timeout that counts, in seconds.
@@ -31,29 +31,70 @@ impl Execute for Programs {
 impl Programs {
     async fn execute_once(&self, execution: Execution) -> Result<Executed, NotExecuted> {
         if let Some(message) = self.missing(&execution.language) {
-            return Err(NotExecuted::Failed(Fault::lasting(ErrorCode::GraderUnavailable, message)));
+            return Err(NotExecuted::Failed(Fault::lasting(
+                ErrorCode::GraderUnavailable,
+                message,
+            )));
         }
         let (default, least, most) = MEMORY;
-        let memory_bytes = execution.memory_bytes.map_or(default, |bytes| bytes.clamp(least, most));
-        let parts = vec![Part { name: "main.py".to_owned(), text: execution.text.clone() }];
-        let compile = Compile { language: execution.language.clone(), parts };
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 0 and 300 times 5e9")]
+        let memory_bytes = execution
+            .memory_bytes
+            .map_or(default, |bytes| bytes.clamp(least, most));
+        let parts = vec![Part {
+            name: "main.py".to_owned(),
+            text: execution.text.clone(),
+        }];
+        let compile = Compile {
+            language: execution.language.clone(),
+            parts,
+        };
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "between 0 and 300 times 5e9"
+        )]
         let work = (execution.seconds.clamp(0.01, MAX_SECONDS) * PEER_WORK_PER_SECOND) as u64;
-        let limits = Limits { work, memory_bytes, output_bytes: OUTPUT };
-        let Execution { language, stdin, turn, .. } = execution;
-        let run = |code: &[u8]| Run { language, code: code.to_vec(), test: Test::Stdin(stdin), limits, seed: 0 };
+        let limits = Limits {
+            work,
+            memory_bytes,
+            output_bytes: OUTPUT,
+        };
+        let Execution {
+            language,
+            stdin,
+            turn,
+            ..
+        } = execution;
+        let run = |code: &[u8]| Run {
+            language,
+            code: code.to_vec(),
+            test: Test::Stdin(stdin),
+            limits,
+            seed: 0,
+        };
         Ok(match self.run_soon(compile, turn, run).await? {
             Ok(run) => executed(Arc::unwrap_or_clone(run)),
             Err(message) => {
                 let stderr = message.into_bytes();
-                Executed { end: ExecutionEnd::Exited(1), stdout: Vec::new(), stderr, seconds: 0.0 }
+                Executed {
+                    end: ExecutionEnd::Exited(1),
+                    stdout: Vec::new(),
+                    stderr,
+                    seconds: 0.0,
+                }
             }
         })
     }
 }
 
 fn executed(run: ProgramRun) -> Executed {
-    let ProgramRun { end, stdout, mut stderr, work, .. } = run;
+    let ProgramRun {
+        end,
+        stdout,
+        mut stderr,
+        work,
+        ..
+    } = run;
     let mut say = |text: &str| stderr.extend_from_slice(format!("{text}\n").as_bytes());
     let end = match end {
         ProgramEnd::OutOfWork => ExecutionEnd::TimeLimit,
@@ -77,5 +118,10 @@ fn executed(run: ProgramRun) -> Executed {
     };
     #[expect(clippy::cast_precision_loss, reason = "a time for people")]
     let seconds = work as f64 / PEER_WORK_PER_SECOND;
-    Executed { end, stdout, stderr, seconds }
+    Executed {
+        end,
+        stdout,
+        stderr,
+        seconds,
+    }
 }

@@ -1,12 +1,12 @@
-//! The program in a completion: the last fenced block in the task's language, else the last that names none, else the last of
-//! any, else the whole text where it parses.
+//! The program in a completion: the last fenced block in the task's language, else the last that
+//! names none, else the last of any, else the whole text where it parses.
 
 use std::ops::Range;
 
 use assay_core::extraction::fences::{Block, blocks, fences, outdented};
 
-/// How many later fences a block is tried to reach to, when up to its own closing fence it does not compile: programs hold
-/// fences in strings.
+/// How many later fences a block is tried to reach to, when up to its own closing fence it does not
+/// compile: programs hold fences in strings.
 const REACHES: usize = 4;
 
 /// A text that may be the program.
@@ -39,30 +39,56 @@ impl Rule {
     }
 }
 
-/// Texts that may be the program, the likeliest first; the others are for when it does not compile. Empty for no code.
+/// Texts that may be the program, the likeliest first; the others are for when it does not compile.
+/// Empty for no code.
 pub(crate) fn candidates(text: &str, language: &str) -> Vec<Candidate> {
     let fences = fences(text);
     let blocks = blocks(&fences, text.len());
     let in_language = |block: &&Block<'_>| names(block.info).contains(&language);
-    let chosen = blocks.iter().rfind(in_language).map(|block| (block, Rule::Fenced));
-    let unnamed = || blocks.iter().rfind(|block| block.info.is_empty()).map(|block| (block, Rule::OtherFence));
+    let chosen = blocks
+        .iter()
+        .rfind(in_language)
+        .map(|block| (block, Rule::Fenced));
+    let unnamed = || {
+        blocks
+            .iter()
+            .rfind(|block| block.info.is_empty())
+            .map(|block| (block, Rule::OtherFence))
+    };
     let any = || blocks.last().map(|block| (block, Rule::OtherFence));
     let Some((block, rule)) = chosen.or_else(unnamed).or_else(any) else {
-        let whole = Candidate { text: text.to_owned(), span: 0..text.len(), rule: Rule::Whole };
-        return if text.trim().is_empty() { Vec::new() } else { vec![whole] };
+        let whole = Candidate {
+            text: text.to_owned(),
+            span: 0..text.len(),
+            rule: Rule::Whole,
+        };
+        return if text.trim().is_empty() {
+            Vec::new()
+        } else {
+            vec![whole]
+        };
     };
-    let later = fences.iter().filter(|fence| fence.line.start > block.inside.end && fence.info.is_empty());
-    let ends = std::iter::once(block.inside.end).chain(later.map(|fence| fence.line.start).take(REACHES));
+    let later = fences
+        .iter()
+        .filter(|fence| fence.line.start > block.inside.end && fence.info.is_empty());
+    let ends =
+        std::iter::once(block.inside.end).chain(later.map(|fence| fence.line.start).take(REACHES));
     ends.map(|end| {
         let span = block.inside.start..end.max(block.inside.start);
-        Candidate { text: outdented(&text[span.clone()], block.indent), span, rule }
+        Candidate {
+            text: outdented(&text[span.clone()], block.indent),
+            span,
+            rule,
+        }
     })
     .collect()
 }
 
 /// The names of a language that an info string may give.
 fn names(info: &str) -> Vec<&'static str> {
-    let word = info.split(|c: char| !(c.is_alphanumeric() || "+#".contains(c))).find(|word| !word.is_empty());
+    let word = info
+        .split(|c: char| !(c.is_alphanumeric() || "+#".contains(c)))
+        .find(|word| !word.is_empty());
     match word.unwrap_or_default().to_ascii_lowercase().as_str() {
         "python" | "py" | "python3" | "py3" => vec!["python"],
         _ => Vec::new(),
@@ -74,23 +100,44 @@ mod tests {
     use super::*;
 
     fn first(text: &str) -> Option<(String, &'static str)> {
-        candidates(text, "python").into_iter().next().map(|found| (found.text, found.rule.as_str()))
+        candidates(text, "python")
+            .into_iter()
+            .next()
+            .map(|found| (found.text, found.rule.as_str()))
     }
 
     #[test]
     fn the_last_block_in_the_language_counts() {
         let text = "```python\na\n```\n```py\nb\n```\n```text\nc\n```\n";
         assert_eq!(first(text), Some(("b\n".to_owned(), "fenced")));
-        assert_eq!(first("```\nx\n```\n```json\n{}\n```"), Some(("x\n".to_owned(), "other_fence")));
-        assert_eq!(first("```text\nx\n```\n"), Some(("x\n".to_owned(), "other_fence")));
+        assert_eq!(
+            first("```\nx\n```\n```json\n{}\n```"),
+            Some(("x\n".to_owned(), "other_fence"))
+        );
+        assert_eq!(
+            first("```text\nx\n```\n"),
+            Some(("x\n".to_owned(), "other_fence"))
+        );
         assert_eq!(first("print(1)"), Some(("print(1)".to_owned(), "whole")));
         assert_eq!(first(" \n"), None);
     }
 
     #[test]
     fn info_strings_are_read_loosely() {
-        for info in ["python", "Python", "py", "python3", "{.python}", "python title=\"a.py\"", " python"] {
-            assert_eq!(first(&format!("```{info}\nx\n```")).unwrap().1, "fenced", "{info}");
+        for info in [
+            "python",
+            "Python",
+            "py",
+            "python3",
+            "{.python}",
+            "python title=\"a.py\"",
+            " python",
+        ] {
+            assert_eq!(
+                first(&format!("```{info}\nx\n```")).unwrap().1,
+                "fenced",
+                "{info}"
+            );
         }
         assert_eq!(first("```pythonic\nx\n```").unwrap().1, "other_fence");
     }
@@ -99,7 +146,12 @@ mod tests {
     fn fences_may_be_long_tildes_indented_or_open() {
         assert_eq!(first("````python\n```\n````").unwrap().0, "```\n");
         assert_eq!(first("~~~python\nx\n~~~").unwrap().0, "x\n");
-        assert_eq!(first("1. Do\n   ```python\n   if x:\n       y\n   ```").unwrap().0, "if x:\n    y\n");
+        assert_eq!(
+            first("1. Do\n   ```python\n   if x:\n       y\n   ```")
+                .unwrap()
+                .0,
+            "if x:\n    y\n"
+        );
         assert_eq!(first("```python\nx = 1\n").unwrap().0, "x = 1\n");
         assert_eq!(first("```python\r\nx\r\n```\r\n").unwrap().0, "x\r\n");
     }
@@ -107,7 +159,10 @@ mod tests {
     #[test]
     fn a_block_may_reach_over_a_fence_in_a_string() {
         let text = "```python\ns='''\n```\n'''\nprint(1)\n```\n";
-        let found: Vec<String> = candidates(text, "python").into_iter().map(|found| found.text).collect();
+        let found: Vec<String> = candidates(text, "python")
+            .into_iter()
+            .map(|found| found.text)
+            .collect();
         assert_eq!(found, ["s='''\n", "s='''\n```\n'''\nprint(1)\n"]);
     }
 }

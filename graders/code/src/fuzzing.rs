@@ -7,5 +7,8 @@ use crate::extract::candidates;
 /// The texts of a completion that may be the program, with their spans.
 #[must_use]
 pub fn programs(text: &str) -> Vec<(String, Range<usize>)> {
-    candidates(text, "python").into_iter().map(|found| (found.text, found.span)).collect()
+    candidates(text, "python")
+        .into_iter()
+        .map(|found| (found.text, found.span))
+        .collect()
 }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use assay_cell::compute;
 use assay_cell::program::{self, Compile, Part, Run};
 use assay_core::{
-    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score, Verdict,
+    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
+    Score, Verdict,
 };
 use futures::StreamExt;
 use tokio::sync::OnceCell;
@@ -31,7 +32,8 @@ pub(crate) struct PreparedCode {
     programs: Programs,
     /// Work of the reference over all tests, found with the first completion.
     reference: OnceCell<Result<u64, Blocked>>,
-    /// Whether the task's own code works without a program, found with the first completion that has none.
+    /// Whether the task's own code works without a program, found with the first completion that
+    /// has none.
     texts: OnceCell<Result<(), Blocked>>,
 }
 
@@ -43,12 +45,22 @@ struct Program {
 
 /// Why there is no program to run.
 enum NoProgram {
-    NoCode { deterministic: bool },
-    Refused { message: String, found: Candidate, deterministic: bool },
+    NoCode {
+        deterministic: bool,
+    },
+    Refused {
+        message: String,
+        found: Candidate,
+        deterministic: bool,
+    },
 }
 
 impl Prepared for PreparedCode {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             let mut outcomes = Vec::with_capacity(items.len());
             for item in items {
@@ -65,7 +77,13 @@ impl Prepared for PreparedCode {
 
 impl PreparedCode {
     pub(crate) fn new(task: CodeTask, seed: u64, programs: Programs) -> Self {
-        Self { task, seed, programs, reference: OnceCell::new(), texts: OnceCell::new() }
+        Self {
+            task,
+            seed,
+            programs,
+            reference: OnceCell::new(),
+            texts: OnceCell::new(),
+        }
     }
 
     async fn grade_one(&self, item: &Item, cx: &GradeContext) -> Outcome {
@@ -76,14 +94,18 @@ impl PreparedCode {
     }
 
     async fn grade_of(&self, item: &Item, cx: &GradeContext) -> Result<Grade, Blocked> {
-        // The reference is part of the task: if it does not pass, that is reported before any completion is blamed.
+        // The reference is part of the task: if it does not pass, that is reported before any
+        // completion is blamed.
         self.reference_work(cx).await.transpose()?;
         let text = item.completion.text();
         let completion = Visible::of(&text, item.meta.think_open);
         let refusal = match self.compile(completion.text()).await? {
             Ok(program) => {
                 let results = self.run_tests(&program.code, cx).await?;
-                let place = Place { found: &program.found, completion: &completion };
+                let place = Place {
+                    found: &program.found,
+                    completion: &completion,
+                };
                 return Ok(self.graded(&place, &results, cx).await);
             }
             Err(refusal) => refusal,
@@ -91,22 +113,37 @@ impl PreparedCode {
         // Nothing was run, so it is not known yet whether the task's own code works.
         self.check_texts(cx).await?;
         Ok(match refusal {
-            NoProgram::NoCode { deterministic } => refused(verdict::NO_CODE, Evidence::new(), deterministic),
-            NoProgram::Refused { message, found, deterministic } => {
-                let place = Place { found: &found, completion: &completion };
+            NoProgram::NoCode { deterministic } => {
+                refused(verdict::NO_CODE, Evidence::new(), deterministic)
+            }
+            NoProgram::Refused {
+                message,
+                found,
+                deterministic,
+            } => {
+                let place = Place {
+                    found: &found,
+                    completion: &completion,
+                };
                 let evidence = evidence::with_refusal(self.evidence_of(&place), &place, &message);
                 refused(verdict::COMPILE_ERROR, evidence, deterministic)
             }
         })
     }
 
-    /// The program of a completion, compiled. Later candidates are tried when the first does not compile.
+    /// The program of a completion, compiled. Later candidates are tried when the first does not
+    /// compile.
     async fn compile(&self, text: &str) -> Result<Result<Program, NoProgram>, Fault> {
         let mut first = None;
         for found in candidates(text, self.task.language) {
             let build = self.compile_text(&found.text).await?;
             match build.code() {
-                Ok(code) => return Ok(Ok(Program { code: code.to_vec(), found })),
+                Ok(code) => {
+                    return Ok(Ok(Program {
+                        code: code.to_vec(),
+                        found,
+                    }));
+                }
                 Err(message) => {
                     first.get_or_insert((message.to_owned(), found, build.is_deterministic()));
                 }
@@ -114,36 +151,76 @@ impl PreparedCode {
         }
         Ok(Err(match first {
             // Prose is no program; a fenced block that does not compile is a wrong one.
-            None => NoProgram::NoCode { deterministic: true },
-            Some((_, Candidate { rule: Rule::Whole, .. }, deterministic)) => NoProgram::NoCode { deterministic },
-            Some((message, found, deterministic)) => NoProgram::Refused { message, found, deterministic },
+            None => NoProgram::NoCode {
+                deterministic: true,
+            },
+            Some((
+                _,
+                Candidate {
+                    rule: Rule::Whole, ..
+                },
+                deterministic,
+            )) => NoProgram::NoCode { deterministic },
+            Some((message, found, deterministic)) => NoProgram::Refused {
+                message,
+                found,
+                deterministic,
+            },
         }))
     }
 
     async fn compile_text(&self, text: &str) -> Result<Build, Fault> {
-        let part = |name: &str, text: &str| Part { name: name.to_owned(), text: text.to_owned() };
-        let prelude = self.task.prelude.texts().map(|text| part("prelude.py", text));
+        let part = |name: &str, text: &str| Part {
+            name: name.to_owned(),
+            text: text.to_owned(),
+        };
+        let prelude = self
+            .task
+            .prelude
+            .texts()
+            .map(|text| part("prelude.py", text));
         let parts = prelude.chain([part("main.py", text)]).collect();
-        self.programs.compile(Compile { language: self.task.language.to_owned(), parts }).await
+        self.programs
+            .compile(Compile {
+                language: self.task.language.to_owned(),
+                parts,
+            })
+            .await
     }
 
-    /// Whether the code of the task works by itself. Completions with a program show this in their own runs.
+    /// Whether the code of the task works by itself. Completions with a program show this in their
+    /// own runs.
     async fn check_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
-        let checked = self.texts.get_or_try_init(|| async { settled(self.run_texts(cx).await) });
+        let checked = self
+            .texts
+            .get_or_try_init(|| async { settled(self.run_texts(cx).await) });
         checked.await?.clone()
     }
 
-    /// Runs the code of the task with an empty program. The task is at fault if its code fails before it uses the program.
+    /// Runs the code of the task with an empty program. The task is at fault if its code fails
+    /// before it uses the program.
     async fn run_texts(&self, cx: &GradeContext) -> Result<(), Blocked> {
         let has_prelude = !self.task.prelude.is_empty();
-        let own_texts = |(at, test): &(usize, &Test)| *at == 0 && has_prelude || matches!(test, Test::Assert { .. });
-        let mut tests = self.task.tests.iter().enumerate().filter(own_texts).take(RUN_ALONE).peekable();
+        let own_texts = |(at, test): &(usize, &Test)| {
+            *at == 0 && has_prelude || matches!(test, Test::Assert { .. })
+        };
+        let mut tests = self
+            .task
+            .tests
+            .iter()
+            .enumerate()
+            .filter(own_texts)
+            .take(RUN_ALONE)
+            .peekable();
         if self.task.reference.is_some() || tests.peek().is_none() {
             return Ok(());
         }
         let build = self.compile_text("").await?;
         let code = build.code().map_err(|message| {
-            Fault::lasting(ErrorCode::TaskAtFault, format!("the prelude does not compile: {message}"))
+            Fault::lasting(
+                ErrorCode::TaskAtFault,
+                format!("the prelude does not compile: {message}"),
+            )
         })?;
         for (_, test) in tests {
             self.programs.run(self.run_of(code, test)).await?;
@@ -152,7 +229,8 @@ impl PreparedCode {
         Ok(())
     }
 
-    /// Runs the tests in order, several at once when cells are idle; stops where nothing can change any more.
+    /// Runs the tests in order, several at once when cells are idle; stops where nothing can change
+    /// any more.
     async fn run_tests(&self, code: &[u8], cx: &GradeContext) -> Result<Vec<TestResult>, Blocked> {
         let run = |test| -> BoxFuture<'_, _> { Box::pin(self.run_test(code, test)) };
         let runs: Vec<_> = self.task.tests.iter().map(run).collect();
@@ -162,8 +240,13 @@ impl PreparedCode {
         while let Some(result) = runs.next().await {
             let result = result?;
             let passed = result.verdict == verdict::ACCEPTED;
-            // Only the first failure is shown. Keeping the outputs of all tests could take much memory.
-            results.push(if has_failed { result.without_failure() } else { result });
+            // Only the first failure is shown. Keeping the outputs of all tests could take much
+            // memory.
+            results.push(if has_failed {
+                result.without_failure()
+            } else {
+                result
+            });
             has_failed |= !passed;
             if has_failed && self.task.stops_early() {
                 break;
@@ -184,12 +267,20 @@ impl PreparedCode {
             code: code.to_vec(),
             test: match test {
                 Test::Stdin { input, .. } => program::Test::Stdin(input.clone().into_bytes()),
-                Test::Call { function, args, kwargs, .. } => {
-                    program::Test::Call { function: function.clone(), args: args.clone(), kwargs: kwargs.clone() }
-                }
-                Test::Assert { text } => {
-                    program::Test::Assert { setup: self.task.test_setup.clone(), text: text.clone() }
-                }
+                Test::Call {
+                    function,
+                    args,
+                    kwargs,
+                    ..
+                } => program::Test::Call {
+                    function: function.clone(),
+                    args: args.clone(),
+                    kwargs: kwargs.clone(),
+                },
+                Test::Assert { text } => program::Test::Assert {
+                    setup: self.task.test_setup.clone(),
+                    text: text.clone(),
+                },
             },
             limits: self.task.limits,
             seed: self.seed,
@@ -205,7 +296,9 @@ impl PreparedCode {
                 let found = match &self.task.checker {
                     Checker::Named(named) => {
                         let tolerance = self.task.float_tolerance;
-                        compute(stdout.len(), || checker::compare(*named, tolerance, expected, stdout))
+                        compute(stdout.len(), || {
+                            checker::compare(*named, tolerance, expected, stdout)
+                        })
                     }
                     Checker::Program(program) => {
                         let asked = checker::ask(
@@ -229,44 +322,83 @@ impl PreparedCode {
                     }
                 }
             }
-            (ProgramEnd::Returned(text), Test::Call { expected, unordered, .. }) => {
-                let rule = value::Rule { tolerance: self.task.float_tolerance, unordered: *unordered };
+            (
+                ProgramEnd::Returned(text),
+                Test::Call {
+                    expected,
+                    unordered,
+                    ..
+                },
+            ) => {
+                let rule = value::Rule {
+                    tolerance: self.task.float_tolerance,
+                    unordered: *unordered,
+                };
                 let compared = compute(text.len(), || {
                     let returned = value::read(text);
-                    let right = returned.as_ref().map(|got| value::equal(got, expected, rule));
+                    let right = returned
+                        .as_ref()
+                        .map(|got| value::equal(got, expected, rule));
                     (returned.as_ref().map(value::shown), right == Some(true))
                 });
                 let right;
                 (got, right) = compared;
-                if right { verdict::ACCEPTED } else { Verdict::WRONG_ANSWER }
+                if right {
+                    verdict::ACCEPTED
+                } else {
+                    Verdict::WRONG_ANSWER
+                }
             }
             (ProgramEnd::Finished, Test::Assert { .. }) => verdict::ACCEPTED,
             // Ended before the test did, as if all were well.
-            (ProgramEnd::Finished | ProgramEnd::Returned(_) | ProgramEnd::Exited(0) | ProgramEnd::Refuted(_), _) => {
-                Verdict::WRONG_ANSWER
-            }
+            (
+                ProgramEnd::Finished
+                | ProgramEnd::Returned(_)
+                | ProgramEnd::Exited(0)
+                | ProgramEnd::Refuted(_),
+                _,
+            ) => Verdict::WRONG_ANSWER,
             (ProgramEnd::Raised(_) | ProgramEnd::Exited(_), _) => verdict::RUNTIME_ERROR,
             (ProgramEnd::OutOfWork, _) => verdict::TIME_LIMIT,
             (ProgramEnd::OutOfMemory, _) => verdict::MEMORY_LIMIT,
             (ProgramEnd::OutOfOutput, _) => verdict::OUTPUT_LIMIT,
         };
-        Ok(TestResult::of(verdict, &attempt, difference, got.as_deref()))
+        Ok(TestResult::of(
+            verdict,
+            &attempt,
+            difference,
+            got.as_deref(),
+        ))
     }
 
     /// Work of the reference program over all tests; `None` when the task has none.
     async fn reference_work(&self, cx: &GradeContext) -> Option<Result<u64, Blocked>> {
         let text = self.task.reference.as_ref()?;
-        let work = self.reference.get_or_try_init(|| async { settled(self.run_reference(text, cx).await) });
+        let work = self
+            .reference
+            .get_or_try_init(|| async { settled(self.run_reference(text, cx).await) });
         Some(work.await.cloned().unwrap_or_else(Err))
     }
 
     async fn run_reference(&self, text: &str, cx: &GradeContext) -> Result<u64, Blocked> {
-        let bad = |why: String| Fault::lasting(ErrorCode::TaskAtFault, format!("the reference program {why}"));
+        let bad = |why: String| {
+            Fault::lasting(
+                ErrorCode::TaskAtFault,
+                format!("the reference program {why}"),
+            )
+        };
         let build = self.compile_text(text).await?;
-        let code = build.code().map_err(|message| bad(format!("does not compile: {message}")))?;
+        let code = build
+            .code()
+            .map_err(|message| bad(format!("does not compile: {message}")))?;
         let results = self.run_tests(code, cx).await?;
-        match results.iter().position(|result| result.verdict != verdict::ACCEPTED) {
-            Some(test) => Err(bad(format!("fails test {test}: `{}`", results[test].verdict)).into()),
+        match results
+            .iter()
+            .position(|result| result.verdict != verdict::ACCEPTED)
+        {
+            Some(test) => {
+                Err(bad(format!("fails test {test}: `{}`", results[test].verdict)).into())
+            }
             None => Ok(total_work(&results)),
         }
     }
@@ -285,8 +417,11 @@ impl PreparedCode {
         if let Some(limit) = results.iter().find_map(TestResult::limit) {
             metrics::limited("graded", limit);
         }
-        let evidence = evidence::with_tests(self.evidence_of(place), place, &self.task.tests, results);
-        let mut grade = Grade::new(verdict, score).with_evidence(evidence).with_work(work);
+        let evidence =
+            evidence::with_tests(self.evidence_of(place), place, &self.task.tests, results);
+        let mut grade = Grade::new(verdict, score)
+            .with_evidence(evidence)
+            .with_work(work);
         grade.deterministic = results.iter().all(|result| result.deterministic);
         let most = |of: fn(&TestResult) -> u64| results.iter().map(of).max();
         #[expect(
@@ -294,9 +429,20 @@ impl PreparedCode {
             reason = "measures are read by people and policies, not compared bit by bit"
         )]
         let numbers = [
-            ("tests_passed", Some(verdicts.iter().filter(|verdict| **verdict == verdict::ACCEPTED).count() as f64)),
+            (
+                "tests_passed",
+                Some(
+                    verdicts
+                        .iter()
+                        .filter(|verdict| **verdict == verdict::ACCEPTED)
+                        .count() as f64,
+                ),
+            ),
             ("work", most(|result| result.work).map(|work| work as f64)),
-            ("memory", most(|result| result.memory_bytes).map(|bytes| bytes as f64)),
+            (
+                "memory",
+                most(|result| result.memory_bytes).map(|bytes| bytes as f64),
+            ),
             ("efficiency", self.efficiency(verdict, work, cx).await),
         ];
         grade.measures = numbers
@@ -306,7 +452,8 @@ impl PreparedCode {
         grade
     }
 
-    /// How many times the program's work the reference does; above 1 the program is the quicker one.
+    /// How many times the program's work the reference does; above 1 the program is the quicker
+    /// one.
     async fn efficiency(&self, verdict: Verdict, work: u64, cx: &GradeContext) -> Option<f64> {
         if verdict != verdict::ACCEPTED || work == 0 {
             return None;
@@ -329,13 +476,18 @@ fn settled<T>(found: Result<T, Blocked>) -> Result<Result<T, Blocked>, Blocked> 
 /// Stops if the client no longer waits for the result.
 fn check_cancelled(cx: &GradeContext) -> Result<(), Fault> {
     if cx.cancel.is_cancelled() {
-        return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
+        return Err(Fault::passing(
+            ErrorCode::Cancelled,
+            "the client went away; send the item again",
+        ));
     }
     Ok(())
 }
 
 fn total_work(results: &[TestResult]) -> u64 {
-    results.iter().fold(0, |sum, result| sum.saturating_add(result.work))
+    results
+        .iter()
+        .fold(0, |sum, result| sum.saturating_add(result.work))
 }
 
 fn refused(verdict: Verdict, evidence: Evidence, deterministic: bool) -> Grade {

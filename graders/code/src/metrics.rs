@@ -9,24 +9,28 @@ const LIMITS: &str = "assay_sandbox_limits_total";
 /// Names of all metrics of the grader.
 pub const NAMES: &[&str] = &[LIMITS];
 
-/// Kinds of limits. Names that programs make up are counted as `other`, because labels are never removed.
+/// Kinds of limits. Names that programs make up are counted as `other`, because labels are never
+/// removed.
 const CAUSES: &str = "module process network file thread size other";
 
-/// Modules that are counted by their name: packages that datasets import most, and modules of the standard library that an image
-/// without an operating system lacks.
-const MODULES: &str = "Crypto IPython PIL aiohttp astropy attr bitarray boto3 bs4 cachetools cryptography ctypes curses cv2 cvxpy \
-    dateutil django faker fastapi fcntl flask gensim geopandas gmpy2 grp httpx jax keras librosa lightgbm lxml \
-    matplotlib mmap more_itertools mpmath mysql networkx nltk numba numpy openpyxl ortools pandas plotly polars \
-    psutil psycopg2 pulp pwd pydantic pygame pymongo pytest pytz readline regex requests resource scipy seaborn \
-    selenium shapely skimage sklearn sortedcontainers spacy sqlalchemy sqlite3 ssl statsmodels sympy tabulate \
-    tensorflow termios textblob tkinter toolz torch torchvision tqdm transformers ujson xgboost xlrd xlwt yaml";
+/// Modules that are counted by their name: packages that datasets import most, and modules of the
+/// standard library that an image without an operating system lacks.
+const MODULES: &str = "Crypto IPython PIL aiohttp astropy attr bitarray boto3 bs4 cachetools \
+    cryptography ctypes curses cv2 cvxpy dateutil django faker fastapi fcntl flask gensim \
+    geopandas gmpy2 grp httpx jax keras librosa lightgbm lxml matplotlib mmap more_itertools \
+    mpmath mysql networkx nltk numba numpy openpyxl ortools pandas plotly polars psutil psycopg2 \
+    pulp pwd pydantic pygame pymongo pytest pytz readline regex requests resource scipy seaborn \
+    selenium shapely skimage sklearn sortedcontainers spacy sqlalchemy sqlite3 ssl statsmodels \
+    sympy tabulate tensorflow termios textblob tkinter toolz torch torchvision tqdm transformers \
+    ujson xgboost xlrd xlwt yaml";
 
 /// Functions that are counted by their name.
-const CALLS: &str = "multiprocessing.Pool multiprocessing.Process open os.execv os.fork os.kill os.popen os.posix_spawn os.system \
-    signal.pause signal.setitimer socket.create_connection socket.getaddrinfo socket.socket \
-    ssl.create_default_context subprocess.Popen subprocess.call subprocess.check_call subprocess.check_output \
-    subprocess.run threading.Condition.wait threading.Event.wait threading.Lock.acquire threading.Thread \
-    urllib.request.urlopen zoneinfo.ZoneInfo";
+const CALLS: &str = "multiprocessing.Pool multiprocessing.Process open os.execv os.fork os.kill \
+    os.popen os.posix_spawn os.system signal.pause signal.setitimer socket.create_connection \
+    socket.getaddrinfo socket.socket ssl.create_default_context subprocess.Popen subprocess.call \
+    subprocess.check_call subprocess.check_output subprocess.run threading.Condition.wait \
+    threading.Event.wait threading.Lock.acquire threading.Thread urllib.request.urlopen \
+    zoneinfo.ZoneInfo";
 
 pub(crate) fn describe() {
     describe_counter!(
@@ -44,7 +48,8 @@ pub(crate) fn limited(outcome: &'static str, limit: &Limit) {
 
 /// Labels from the fixed lists.
 fn labels(limit: &Limit) -> (&'static str, &'static str) {
-    let listed = |list: &'static str, name: &str| list.split_whitespace().find(|known| *known == name);
+    let listed =
+        |list: &'static str, name: &str| list.split_whitespace().find(|known| *known == name);
     let cause = listed(CAUSES, &limit.cause).unwrap_or("other");
     let name = match cause {
         "module" => listed(MODULES, limit.name.split('.').next().unwrap_or_default()),
@@ -59,10 +64,18 @@ mod tests {
 
     #[test]
     fn labels_come_from_fixed_lists() {
-        let of = |cause: &str, name: &str| labels(&Limit { cause: cause.to_owned(), name: name.to_owned() });
+        let of = |cause: &str, name: &str| {
+            labels(&Limit {
+                cause: cause.to_owned(),
+                name: name.to_owned(),
+            })
+        };
         assert_eq!(of("module", "numpy.linalg"), ("module", "numpy"));
         assert_eq!(of("module", "made_up_by_a_program"), ("module", "other"));
-        assert_eq!(of("process", "subprocess.Popen"), ("process", "subprocess.Popen"));
+        assert_eq!(
+            of("process", "subprocess.Popen"),
+            ("process", "subprocess.Popen")
+        );
         assert_eq!(of("process", "numpy"), ("process", "other"));
         assert_eq!(of("made up", "open"), ("other", "open"));
         for list in [MODULES, CALLS] {

@@ -1,5 +1,5 @@
-//! Code that runs before a program, in its module: a text of the task, or a preset with the names that programs from a known
-//! source expect.
+//! Code that runs before a program, in its module: a text of the task, or a preset with the names
+//! that programs from a known source expect.
 
 use serde::Deserialize;
 
@@ -8,7 +8,10 @@ const PRESETS: &[(&str, &str)] = &[("leetcode", include_str!("presets/leetcode.p
 
 /// A prelude as it occurs in a request.
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`prelude` must be a string or {\"preset\", \"text\"}")]
+#[serde(
+    untagged,
+    expecting = "`prelude` must be a string or {\"preset\", \"text\"}"
+)]
 pub(crate) enum RawPrelude {
     Text(String),
     Preset(NamedPreset),
@@ -48,15 +51,23 @@ impl Prelude {
         match PRESETS.iter().find(|(known, _)| *known == name) {
             Some((_, preset)) => Ok(Self { preset, text }),
             None => {
-                let known: Vec<String> = PRESETS.iter().map(|(name, _)| format!("`{name}`")).collect();
-                Err(format!("unknown preset `{name}`; use one of: {}", known.join(", ")))
+                let known: Vec<String> = PRESETS
+                    .iter()
+                    .map(|(name, _)| format!("`{name}`"))
+                    .collect();
+                Err(format!(
+                    "unknown preset `{name}`; use one of: {}",
+                    known.join(", ")
+                ))
             }
         }
     }
 
     /// The texts that are not empty, in order.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
-        [self.preset, self.text.as_str()].into_iter().filter(|text| !text.is_empty())
+        [self.preset, self.text.as_str()]
+            .into_iter()
+            .filter(|text| !text.is_empty())
     }
 
     pub(crate) fn is_empty(&self) -> bool {

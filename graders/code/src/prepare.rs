@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
-use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::{
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+};
 
 use crate::grade::PreparedCode;
 use crate::programs::Programs;
@@ -32,7 +34,11 @@ impl Grader for CodeGrader {
         CodeTask::read(task).map(drop)
     }
 
-    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+    fn prepare(
+        &self,
+        task: &Task,
+        _cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
         let read = CodeTask::read(task).map_err(|error: TaskError| {
             Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
         })?;
@@ -42,16 +48,27 @@ impl Grader for CodeGrader {
         };
         for language in std::iter::once(read.language).chain(checkers) {
             if let Some(reason) = self.programs.missing(language) {
-                return Err(Unprepared::Failed(Fault::lasting(ErrorCode::GraderUnavailable, reason)));
+                return Err(Unprepared::Failed(Fault::lasting(
+                    ErrorCode::GraderUnavailable,
+                    reason,
+                )));
             }
         }
-        // The seed of everything random is the task's: the same program meets the same numbers under every completion.
+        // The seed of everything random is the task's: the same program meets the same numbers
+        // under every completion.
         let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));
-        Ok(Arc::new(PreparedCode::new(read, seed, self.programs.clone())))
+        Ok(Arc::new(PreparedCode::new(
+            read,
+            seed,
+            self.programs.clone(),
+        )))
     }
 
     fn unavailable(&self) -> Option<String> {
-        let missing: Vec<_> = LANGUAGES.iter().filter_map(|language| self.programs.missing(language)).collect();
+        let missing: Vec<_> = LANGUAGES
+            .iter()
+            .filter_map(|language| self.programs.missing(language))
+            .collect();
         (missing.len() == LANGUAGES.len()).then(|| missing.join("; "))
     }
 }

@@ -1,9 +1,12 @@
-//! Programs in cells: compiling and running them, what is kept of it, and what to think of a cell that gave no answer.
+//! Programs in cells: compiling and running them, what is kept of it, and what to think of a cell
+//! that gave no answer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::program::{COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test};
+use assay_cell::program::{
+    COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test,
+};
 use assay_cell::{CellError, Cells, Settled, Turn};
 use assay_core::execution::NotExecuted;
 use assay_core::{ErrorCode, Fault, Hash};
@@ -14,11 +17,12 @@ use crate::metrics;
 use crate::ran::{Blocked, ProgramRun};
 use crate::task::LANGUAGES;
 
-/// Bytes of compiled programs and of runs that are kept: completions of one prompt often hold the same program.
+/// Bytes of compiled programs and of runs that are kept: completions of one prompt often hold the
+/// same program.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Work a cell does in a second of wall time at the least: a core does 4 to 9 times as much. One that is slower stands still, or
-/// is not given the processor, and is killed.
+/// Work a cell does in a second of wall time at the least: a core does 4 to 9 times as much. One
+/// that is slower stands still, or is not given the processor, and is killed.
 const SLOWEST: u64 = 1_000_000_000;
 
 /// Wall time beside that: for starting an instance on a machine under load.
@@ -112,7 +116,10 @@ impl Programs {
 
     /// The image of a language, if there is one.
     pub(crate) fn image(&self, language: &str) -> Option<&ImageInfo> {
-        self.0.images.iter().find(|image| image.language == language)
+        self.0
+            .images
+            .iter()
+            .find(|image| image.language == language)
     }
 
     /// How many tests of one program are best run at once.
@@ -123,18 +130,31 @@ impl Programs {
     /// Compiles a program, once for all its runs and for all completions that hold it.
     ///
     /// # Errors
-    /// A fault of the service. It never becomes a [`Build`]: the death of a cell tells nothing about the program.
+    /// A fault of the service. It never becomes a [`Build`]: the death of a cell tells nothing
+    /// about the program.
     pub(crate) async fn compile(&self, compile: Compile) -> Result<Build, Fault> {
         let key = compile_key(&compile);
         if let Some(compiled) = self.0.compiled.get(&key) {
             return Ok(Build::Answered(compiled));
         }
-        let turn = self.0.cells.turn(Duration::MAX).await.map_err(|error| fault(&error))?;
+        let turn = self
+            .0
+            .cells
+            .turn(Duration::MAX)
+            .await
+            .map_err(|error| fault(&error))?;
         self.compile_in(&turn, key, compile).await
     }
 
-    async fn compile_in(&self, turn: &Turn<'_>, key: Hash, compile: Compile) -> Result<Build, Fault> {
-        let settled = turn.settle(&Request::Compile(compile), timeout(COMPILE_WORK)).await;
+    async fn compile_in(
+        &self,
+        turn: &Turn<'_>,
+        key: Hash,
+        compile: Compile,
+    ) -> Result<Build, Fault> {
+        let settled = turn
+            .settle(&Request::Compile(compile), timeout(COMPILE_WORK))
+            .await;
         match settled.map_err(|error| fault(&error))? {
             Settled::Answered(Reply::Compiled(compiled)) => {
                 let compiled = Arc::new(compiled);
@@ -154,7 +174,10 @@ impl Programs {
         Some(if LANGUAGES.contains(&language) {
             format!("the image of `{language}` is not built; build it with `make images`")
         } else {
-            format!("unsupported language `{language}`; use one of `{}`", LANGUAGES.join("`, `"))
+            format!(
+                "unsupported language `{language}`; use one of `{}`",
+                LANGUAGES.join("`, `")
+            )
         })
     }
 
@@ -166,9 +189,17 @@ impl Programs {
         let key = run_key(&run);
         if let Some(known) = self.0.runs.get(&key) {
             let run = known.map_err(|blocked| Blocked::clone(&blocked))?;
-            return Ok(Attempt { run, deterministic: true });
+            return Ok(Attempt {
+                run,
+                deterministic: true,
+            });
         }
-        let turn = self.0.cells.turn(Duration::MAX).await.map_err(|error| fault(&error))?;
+        let turn = self
+            .0
+            .cells
+            .turn(Duration::MAX)
+            .await
+            .map_err(|error| fault(&error))?;
         match run_in(&turn, run).await {
             Ok(attempt) => {
                 if attempt.deterministic {
@@ -186,7 +217,8 @@ impl Programs {
         }
     }
 
-    /// Compiles a program and runs it in one turn, for which it waits no longer than `wait`. The run is not cached.
+    /// Compiles a program and runs it in one turn, for which it waits no longer than `wait`. The
+    /// run is not cached.
     ///
     /// # Errors
     /// [`NotExecuted::Busy`] when no turn became free in time, and faults of the service.
@@ -203,25 +235,38 @@ impl Programs {
         let key = compile_key(&compile);
         let build = match self.0.compiled.get(&key) {
             Some(compiled) => Build::Answered(compiled),
-            None => self.compile_in(&turn, key, compile).await.map_err(NotExecuted::Failed)?,
+            None => self
+                .compile_in(&turn, key, compile)
+                .await
+                .map_err(NotExecuted::Failed)?,
         };
         let run = match build.code() {
             Ok(code) => run(code),
             Err(message) => return Ok(Err(message.to_owned())),
         };
-        let attempt = run_in(&turn, run).await.map_err(|blocked| NotExecuted::Failed(blocked.fault))?;
+        let attempt = run_in(&turn, run)
+            .await
+            .map_err(|blocked| NotExecuted::Failed(blocked.fault))?;
         Ok(Ok(attempt.run))
     }
 }
 
 async fn run_in(turn: &Turn<'_>, run: Run) -> Result<Attempt, Blocked> {
     let timeout = timeout(run.limits.work);
-    match turn.settle(&Request::Run(run), timeout).await.map_err(|error| fault(&error))? {
-        Settled::Answered(Reply::Ran(ran)) => {
-            Ok(Attempt { run: Arc::new(ProgramRun::read(ran)?), deterministic: true })
-        }
+    match turn
+        .settle(&Request::Run(run), timeout)
+        .await
+        .map_err(|error| fault(&error))?
+    {
+        Settled::Answered(Reply::Ran(ran)) => Ok(Attempt {
+            run: Arc::new(ProgramRun::read(ran)?),
+            deterministic: true,
+        }),
         Settled::Answered(other) => Err(no_answer(&other).into()),
-        Settled::Overran => Ok(Attempt { run: Arc::new(ProgramRun::overran()), deterministic: false }),
+        Settled::Overran => Ok(Attempt {
+            run: Arc::new(ProgramRun::overran()),
+            deterministic: false,
+        }),
     }
 }
 
@@ -241,12 +286,33 @@ fn compile_key(compile: &Compile) -> Hash {
 fn run_key(run: &Run) -> Hash {
     let (kind, parts): (&[u8], [&[u8]; 3]) = match &run.test {
         Test::Stdin(input) => (b"stdin", [input, b"", b""]),
-        Test::Call { function, args, kwargs } => (b"call", [function.as_bytes(), args.as_bytes(), kwargs.as_bytes()]),
+        Test::Call {
+            function,
+            args,
+            kwargs,
+        } => (
+            b"call",
+            [function.as_bytes(), args.as_bytes(), kwargs.as_bytes()],
+        ),
         Test::Assert { setup, text } => (b"assert", [setup.as_bytes(), text.as_bytes(), b""]),
     };
-    let Limits { work, memory_bytes, output_bytes } = run.limits;
-    let numbers = [work, memory_bytes, output_bytes, run.seed].map(u64::to_le_bytes).concat();
-    Hash::of_parts(&[run.language.as_bytes(), &run.code, kind, parts[0], parts[1], parts[2], &numbers])
+    let Limits {
+        work,
+        memory_bytes,
+        output_bytes,
+    } = run.limits;
+    let numbers = [work, memory_bytes, output_bytes, run.seed]
+        .map(u64::to_le_bytes)
+        .concat();
+    Hash::of_parts(&[
+        run.language.as_bytes(),
+        &run.code,
+        kind,
+        parts[0],
+        parts[1],
+        parts[2],
+        &numbers,
+    ])
 }
 
 /// The fault for a reply without a result.
@@ -262,12 +328,14 @@ fn no_answer(reply: &Reply) -> Fault {
 
 pub(crate) fn fault(error: &CellError) -> Fault {
     match error {
-        CellError::Stopping => {
-            Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again")
-        }
+        CellError::Stopping => Fault::passing(
+            ErrorCode::ShuttingDown,
+            "the node is shutting down; send the item again",
+        ),
         CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
-        CellError::Busy | CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
-            Fault::passing(ErrorCode::SandboxFailed, error.to_string())
-        }
+        CellError::Busy
+        | CellError::Died(_)
+        | CellError::Overran { .. }
+        | CellError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

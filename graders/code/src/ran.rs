@@ -1,4 +1,5 @@
-//! The result of a run of a program. If code of the task failed by itself, there is no result, and so no verdict.
+//! The result of a run of a program. If code of the task failed by itself, there is no result, and
+//! so no verdict.
 
 use assay_cell::program::{End, Ran};
 use assay_core::{ErrorCode, Fault};
@@ -44,7 +45,14 @@ impl ProgramRun {
     /// # Errors
     /// [`Blocked`] if code of the task failed by itself.
     pub(crate) fn read(ran: Ran) -> Result<Self, Blocked> {
-        let Ran { end, told, stdout, stderr, work, memory_bytes } = ran;
+        let Ran {
+            end,
+            told,
+            stdout,
+            stderr,
+            work,
+            memory_bytes,
+        } = ran;
         let end = match end {
             End::Finished => ProgramEnd::Finished,
             End::Exited(status) => ProgramEnd::Exited(status),
@@ -56,19 +64,35 @@ impl ProgramRun {
             End::OutOfOutput => ProgramEnd::OutOfOutput,
             End::Unjudgeable(message) => return Err(Blocked::by_task(&message, told.as_deref())),
         };
-        Ok(Self { end, told, stdout, stderr, work, memory_bytes })
+        Ok(Self {
+            end,
+            told,
+            stdout,
+            stderr,
+            work,
+            memory_bytes,
+        })
     }
 
     /// The run of a program that exceeded its wall time, which counts as using up its work.
     pub(crate) fn overran() -> Self {
         let (stdout, stderr) = (Vec::new(), Vec::new());
-        Self { end: ProgramEnd::OutOfWork, told: None, stdout, stderr, work: 0, memory_bytes: 0 }
+        Self {
+            end: ProgramEnd::OutOfWork,
+            told: None,
+            stdout,
+            stderr,
+            work: 0,
+            memory_bytes: 0,
+        }
     }
 
     /// Bytes of its texts and outputs.
     pub(crate) fn bytes(&self) -> usize {
         let text = match &self.end {
-            ProgramEnd::Raised(text) | ProgramEnd::Returned(text) | ProgramEnd::Refuted(text) => text.len(),
+            ProgramEnd::Raised(text) | ProgramEnd::Returned(text) | ProgramEnd::Refuted(text) => {
+                text.len()
+            }
             _ => 0,
         };
         text + self.told.as_ref().map_or(0, String::len) + self.stdout.len() + self.stderr.len()
@@ -89,13 +113,19 @@ impl Blocked {
         let limit = told.and_then(Told::read).and_then(|told| told.limit);
         let hint = match &limit {
             Some(limit) if limit.cause == "module" => {
-                format!("; the image has no module `{}`; `assay doctor --json` lists its modules", limit.name)
+                format!(
+                    "; the image has no module `{}`; `assay doctor --json` lists its modules",
+                    limit.name
+                )
             }
             Some(limit) => format!("; the sandbox does not support `{}`", limit.name),
             None => String::new(),
         };
         let message = format!("{}{hint}", shortened(message.trim_end()));
-        Self { fault: Fault::lasting(ErrorCode::TaskAtFault, message), limit }
+        Self {
+            fault: Fault::lasting(ErrorCode::TaskAtFault, message),
+            limit,
+        }
     }
 }
 
@@ -112,7 +142,10 @@ fn shortened(message: &str) -> String {
         return message.to_owned();
     }
     let head: String = message.chars().take(LONGEST_MESSAGE / 5).collect();
-    let tail: String = message.chars().skip(count - LONGEST_MESSAGE * 4 / 5).collect();
+    let tail: String = message
+        .chars()
+        .skip(count - LONGEST_MESSAGE * 4 / 5)
+        .collect();
     format!("{head}…{tail}")
 }
 
@@ -122,16 +155,34 @@ mod tests {
 
     fn ran(end: End, told: Option<&str>) -> Ran {
         let told = told.map(str::to_owned);
-        Ran { end, told, stdout: Vec::new(), stderr: Vec::new(), work: 0, memory_bytes: 0 }
+        Ran {
+            end,
+            told,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+            work: 0,
+            memory_bytes: 0,
+        }
     }
 
     #[test]
     fn a_fault_of_the_task_is_no_run_of_the_program() {
         let told = r#"{"limit":{"cause":"module","name":"numpy"}}"#;
-        let blocked =
-            ProgramRun::read(ran(End::Unjudgeable("the prelude fails\n".to_owned()), Some(told))).unwrap_err();
-        assert_eq!((blocked.fault.code, blocked.fault.retryable), (ErrorCode::TaskAtFault, false));
-        assert!(blocked.fault.message.starts_with("the prelude fails; the image has no module `numpy`"));
+        let blocked = ProgramRun::read(ran(
+            End::Unjudgeable("the prelude fails\n".to_owned()),
+            Some(told),
+        ))
+        .unwrap_err();
+        assert_eq!(
+            (blocked.fault.code, blocked.fault.retryable),
+            (ErrorCode::TaskAtFault, false)
+        );
+        assert!(
+            blocked
+                .fault
+                .message
+                .starts_with("the prelude fails; the image has no module `numpy`")
+        );
         assert_eq!(blocked.limit.unwrap().name, "numpy");
         assert!(ProgramRun::read(ran(End::Raised("x".to_owned()), None)).is_ok());
     }

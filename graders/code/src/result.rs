@@ -1,4 +1,5 @@
-//! What is kept of a test after it ran: its numbers, and if it failed, the parts of its outputs that evidence shows.
+//! What is kept of a test after it ran: its numbers, and if it failed, the parts of its outputs
+//! that evidence shows.
 
 use assay_core::Verdict;
 
@@ -41,7 +42,12 @@ pub(crate) struct Failure {
 
 impl TestResult {
     /// The result of an attempt, without its full outputs.
-    pub(crate) fn of(verdict: Verdict, attempt: &Attempt, difference: Option<Difference>, got: Option<&str>) -> Self {
+    pub(crate) fn of(
+        verdict: Verdict,
+        attempt: &Attempt,
+        difference: Option<Difference>,
+        got: Option<&str>,
+    ) -> Self {
         let run = &attempt.run;
         let failure = (verdict != verdict::ACCEPTED).then(|| {
             Box::new(Failure {
@@ -57,7 +63,13 @@ impl TestResult {
                 got: got.map(first),
             })
         });
-        Self { verdict, work: run.work, memory_bytes: run.memory_bytes, deterministic: attempt.deterministic, failure }
+        Self {
+            verdict,
+            work: run.work,
+            memory_bytes: run.memory_bytes,
+            deterministic: attempt.deterministic,
+            failure,
+        }
     }
 
     /// The limit of the sandbox that made the test fail, if known.
@@ -67,7 +79,10 @@ impl TestResult {
 
     /// Drops the details of the failure: only the first failure of a program is shown.
     pub(crate) fn without_failure(self) -> Self {
-        Self { failure: None, ..self }
+        Self {
+            failure: None,
+            ..self
+        }
     }
 }
 
@@ -103,23 +118,55 @@ mod tests {
     fn attempt(end: ProgramEnd) -> Attempt {
         let (stdout, stderr) = (vec![b'o'; 1 << 20], b"short".to_vec());
         let told = Some(r#"{"limit":{"cause":"module","name":"numpy"}}"#.to_owned());
-        let run = ProgramRun { end, told, stdout, stderr, work: 7, memory_bytes: 8 };
-        Attempt { run: Arc::new(run), deterministic: true }
+        let run = ProgramRun {
+            end,
+            told,
+            stdout,
+            stderr,
+            work: 7,
+            memory_bytes: 8,
+        };
+        Attempt {
+            run: Arc::new(run),
+            deterministic: true,
+        }
     }
 
     #[test]
     fn keeps_the_shown_parts_of_a_failure() {
-        let text = format!("  File \"main.py\", line 3, in f\n{}the end", "é".repeat(SHOWN));
+        let text = format!(
+            "  File \"main.py\", line 3, in f\n{}the end",
+            "é".repeat(SHOWN)
+        );
         let ended = attempt(ProgramEnd::Raised(text));
-        let result = TestResult::of(verdict::RUNTIME_ERROR, &ended, None, Some(&"g".repeat(1 << 20)));
-        assert_eq!((result.work, result.memory_bytes, result.deterministic), (7, 8, true));
+        let result = TestResult::of(
+            verdict::RUNTIME_ERROR,
+            &ended,
+            None,
+            Some(&"g".repeat(1 << 20)),
+        );
+        assert_eq!(
+            (result.work, result.memory_bytes, result.deterministic),
+            (7, 8, true)
+        );
         let failure = result.failure.as_ref().unwrap();
-        assert_eq!((failure.stdout.len(), failure.stderr.as_slice()), (SHOWN + 1, &b"short"[..]));
+        assert_eq!(
+            (failure.stdout.len(), failure.stderr.as_slice()),
+            (SHOWN + 1, &b"short"[..])
+        );
         assert_eq!(failure.got.as_ref().map(String::len), Some(SHOWN + 1));
-        let ProgramEnd::Raised(message) = &failure.end else { panic!("{:?}", failure.end) };
-        assert_eq!((message.chars().count(), message.ends_with("éthe end")), (SHOWN + 1, true));
+        let ProgramEnd::Raised(message) = &failure.end else {
+            panic!("{:?}", failure.end)
+        };
+        assert_eq!(
+            (message.chars().count(), message.ends_with("éthe end")),
+            (SHOWN + 1, true)
+        );
         assert_eq!(failure.lines, [3], "lines are read from the whole message");
-        assert_eq!(result.limit().map(|limit| limit.name.as_str()), Some("numpy"));
+        assert_eq!(
+            result.limit().map(|limit| limit.name.as_str()),
+            Some("numpy")
+        );
         assert!(result.without_failure().failure.is_none());
     }
 
@@ -129,6 +176,9 @@ mod tests {
         let passed = TestResult::of(verdict::ACCEPTED, &ended, None, Some("5"));
         assert!(passed.failure.is_none());
         let failed = TestResult::of(Verdict::WRONG_ANSWER, &ended, None, None);
-        assert_eq!(failed.failure.map(|failure| failure.end), Some(ProgramEnd::Returned(String::new())));
+        assert_eq!(
+            failed.failure.map(|failure| failure.end),
+            Some(ProgramEnd::Returned(String::new()))
+        );
     }
 }

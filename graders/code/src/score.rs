@@ -5,16 +5,23 @@ use assay_core::{Score, Verdict};
 use crate::task::Scoring;
 use crate::verdict;
 
-/// The verdict and the score of a program whose tests ended so, in their order. With early stop, those after the first failing
-/// one are missing.
+/// The verdict and the score of a program whose tests ended so, in their order. With early stop,
+/// those after the first failing one are missing.
 pub(crate) fn score(scoring: &Scoring, results: &[Verdict], tests: usize) -> (Verdict, Score) {
     let passed = |result: &&Verdict| **result == verdict::ACCEPTED;
     let first_failure = results.iter().find(|result| !passed(result));
     let (right, all) = match scoring {
-        Scoring::All => (usize::from(first_failure.is_none() && results.len() == tests), 1),
+        Scoring::All => (
+            usize::from(first_failure.is_none() && results.len() == tests),
+            1,
+        ),
         Scoring::Fraction => (results.iter().filter(passed).count(), tests),
         Scoring::Groups(groups) => {
-            let holds = |group: &&Vec<usize>| group.iter().all(|test| results.get(*test).is_some_and(|r| passed(&r)));
+            let holds = |group: &&Vec<usize>| {
+                group
+                    .iter()
+                    .all(|test| results.get(*test).is_some_and(|r| passed(&r)))
+            };
             (groups.iter().filter(holds).count(), groups.len())
         }
     };
@@ -24,7 +31,11 @@ pub(crate) fn score(scoring: &Scoring, results: &[Verdict], tests: usize) -> (Ve
     let failure = first_failure.copied().unwrap_or(Verdict::WRONG_ANSWER);
     #[expect(clippy::cast_precision_loss, reason = "at most ten thousand tests")]
     let share = Score::new(right as f64 / all as f64).unwrap_or(Score::ZERO);
-    if right == 0 { (failure, Score::ZERO) } else { (Verdict::PARTIAL, share) }
+    if right == 0 {
+        (failure, Score::ZERO)
+    } else {
+        (Verdict::PARTIAL, share)
+    }
 }
 
 #[cfg(test)]
@@ -37,8 +48,14 @@ mod tests {
     #[test]
     fn the_lowest_failing_test_names_the_verdict() {
         let results = [RIGHT, verdict::TIME_LIMIT, WRONG];
-        assert_eq!(score(&Scoring::All, &results, 3), (verdict::TIME_LIMIT, Score::ZERO));
-        assert_eq!(score(&Scoring::All, &results[..2], 3), (verdict::TIME_LIMIT, Score::ZERO));
+        assert_eq!(
+            score(&Scoring::All, &results, 3),
+            (verdict::TIME_LIMIT, Score::ZERO)
+        );
+        assert_eq!(
+            score(&Scoring::All, &results[..2], 3),
+            (verdict::TIME_LIMIT, Score::ZERO)
+        );
         assert_eq!(score(&Scoring::All, &[RIGHT; 3], 3), (RIGHT, Score::ONE));
     }
 
@@ -49,6 +66,9 @@ mod tests {
         let groups = Scoring::Groups(vec![vec![0, 1], vec![2, 3]]);
         let (verdict, score_of) = score(&groups, &[RIGHT, WRONG, RIGHT, RIGHT], 4);
         assert_eq!((verdict, score_of.get()), (Verdict::PARTIAL, 0.5));
-        assert_eq!(score(&groups, &[RIGHT, WRONG, RIGHT, WRONG], 4), (WRONG, Score::ZERO));
+        assert_eq!(
+            score(&groups, &[RIGHT, WRONG, RIGHT, WRONG], 4),
+            (WRONG, Score::ZERO)
+        );
     }
 }

@@ -12,9 +12,14 @@ pub static SPEC: Spec = Spec {
     lane: Lane::Sandbox,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"code","language":"python","tests":[{"stdin":"2 3\n","stdout":"5\n"},{"stdin":"10 -4\n","stdout":"6\n"}]}"#,
-    example_completion: "Read both numbers and add them.\n\n```python\na, b = map(int, input().split())\nprint(a + b)\n```\n",
+    example_completion: "Read both numbers and add them.\n\n```python\na, b = map(int, \
+                         input().split())\nprint(a + b)\n```\n",
     verdicts: &[
-        VerdictSpec { verdict: verdict::ACCEPTED, pass: Some(true), meaning: "every test passes" },
+        VerdictSpec {
+            verdict: verdict::ACCEPTED,
+            pass: Some(true),
+            meaning: "every test passes",
+        },
         VerdictSpec {
             verdict: assay_core::Verdict::PARTIAL,
             pass: Some(false),
@@ -23,7 +28,8 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: assay_core::Verdict::WRONG_ANSWER,
             pass: Some(false),
-            meaning: "the first failing test gave something else, or exited before its end as if all were well",
+            meaning: "the first failing test gave something else, or exited before its end as if \
+                      all were well",
         },
         VerdictSpec {
             verdict: verdict::PRESENTATION,
@@ -48,16 +54,37 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::RUNTIME_ERROR,
             pass: Some(false),
-            meaning: "the first failing test ended with an exception, a trap or a status other than 0",
+            meaning: "the first failing test ended with an exception, a trap or a status other \
+                      than 0",
         },
-        VerdictSpec { verdict: verdict::COMPILE_ERROR, pass: Some(false), meaning: "the program does not compile" },
-        VerdictSpec { verdict: verdict::NO_CODE, pass: Some(false), meaning: "the completion holds no program" },
+        VerdictSpec {
+            verdict: verdict::COMPILE_ERROR,
+            pass: Some(false),
+            meaning: "the program does not compile",
+        },
+        VerdictSpec {
+            verdict: verdict::NO_CODE,
+            pass: Some(false),
+            meaning: "the completion holds no program",
+        },
     ],
     measures: &[
-        MeasureSpec { name: "tests_passed", unit: "tests" },
-        MeasureSpec { name: "work", unit: "units of work, the most of any test" },
-        MeasureSpec { name: "memory", unit: "bytes, the most of any test" },
-        MeasureSpec { name: "efficiency", unit: "times the program's work that the reference does, over all tests" },
+        MeasureSpec {
+            name: "tests_passed",
+            unit: "tests",
+        },
+        MeasureSpec {
+            name: "work",
+            unit: "units of work, the most of any test",
+        },
+        MeasureSpec {
+            name: "memory",
+            unit: "bytes, the most of any test",
+        },
+        MeasureSpec {
+            name: "efficiency",
+            unit: "times the program's work that the reference does, over all tests",
+        },
     ],
     deterministic: true,
     reads_context: false,

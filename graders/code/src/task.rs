@@ -72,7 +72,10 @@ struct AssertTest {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`checker` is the name of one or {\"program\": {\"language\", \"code\"}}")]
+#[serde(
+    untagged,
+    expecting = "`checker` is the name of one or {\"program\": {\"language\", \"code\"}}"
+)]
 enum RawChecker {
     Named(Named),
     Program { program: CheckerProgram },
@@ -113,7 +116,11 @@ struct RawLimits {
 
 impl Default for RawLimits {
     fn default() -> Self {
-        Self { seconds: 5.0, memory_mb: 256, output_kb: 1_024 }
+        Self {
+            seconds: 5.0,
+            memory_mb: 256,
+            output_kb: 1_024,
+        }
     }
 }
 
@@ -125,7 +132,10 @@ enum RawScoreName {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`score` is `all`, `fraction` or {\"groups\": [[test, ...], ...]}")]
+#[serde(
+    untagged,
+    expecting = "`score` is `all`, `fraction` or {\"groups\": [[test, ...], ...]}"
+)]
 enum RawScore {
     Named(RawScoreName),
     Groups { groups: Vec<Vec<usize>> },
@@ -155,9 +165,20 @@ pub(crate) enum Checker {
 /// One test, with what is expected of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Test {
-    Stdin { input: String, expected: String },
-    Call { function: String, args: String, kwargs: String, expected: Json, unordered: bool },
-    Assert { text: String },
+    Stdin {
+        input: String,
+        expected: String,
+    },
+    Call {
+        function: String,
+        args: String,
+        kwargs: String,
+        expected: Json,
+        unordered: bool,
+    },
+    Assert {
+        text: String,
+    },
 }
 
 /// A task read and checked.
@@ -182,45 +203,63 @@ impl CodeTask {
     /// [`TaskError`] with a pointer to the field that has the wrong type or range.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: Body = task.parse()?;
-        let invalid = |pointer: &str, message: String| TaskError::new(ErrorCode::InvalidTask, pointer, message);
-        let language = known(&body.language).ok_or_else(|| invalid("/language", unknown(&body.language)))?;
+        let invalid = |pointer: &str, message: String| {
+            TaskError::new(ErrorCode::InvalidTask, pointer, message)
+        };
+        let language =
+            known(&body.language).ok_or_else(|| invalid("/language", unknown(&body.language)))?;
         if body.tests.is_empty() || body.tests.len() > MAX_TESTS {
             return Err(invalid("/tests", format!("give 1 to {MAX_TESTS} tests")));
         }
         let tests = body.tests.iter().enumerate().map(|(index, raw)| {
-            test(raw).map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
+            test(raw)
+                .map_err(|(field, message)| invalid(&format!("/tests/{index}{field}"), message))
         });
         let tests = tests.collect::<Result<Vec<_>, _>>()?;
         let checker = match body.checker {
             RawChecker::Named(named) => Checker::Named(named),
             RawChecker::Program { program } => {
-                known(&program.language)
-                    .ok_or_else(|| invalid("/checker/program/language", unknown(&program.language)))?;
+                known(&program.language).ok_or_else(|| {
+                    invalid("/checker/program/language", unknown(&program.language))
+                })?;
                 Checker::Program(program)
             }
         };
-        if body.float_tolerance.is_some_and(|tolerance| !(tolerance.is_finite() && tolerance >= 0.0)) {
-            return Err(invalid("/float_tolerance", "a tolerance is a number of at least 0".to_owned()));
+        if body
+            .float_tolerance
+            .is_some_and(|tolerance| !(tolerance.is_finite() && tolerance >= 0.0))
+        {
+            return Err(invalid(
+                "/float_tolerance",
+                "a tolerance is a number of at least 0".to_owned(),
+            ));
         }
         let scoring = match body.score {
             RawScore::Named(RawScoreName::All) => Scoring::All,
             RawScore::Named(RawScoreName::Fraction) => Scoring::Fraction,
             RawScore::Groups { groups } => {
-                let bad = |group: &Vec<usize>| group.is_empty() || group.iter().any(|test| *test >= tests.len());
+                let bad = |group: &Vec<usize>| {
+                    group.is_empty() || group.iter().any(|test| *test >= tests.len())
+                };
                 if groups.is_empty() || groups.iter().any(bad) {
-                    let message = format!("a group lists tests by their index, 0 to {}", tests.len() - 1);
+                    let message = format!(
+                        "a group lists tests by their index, 0 to {}",
+                        tests.len() - 1
+                    );
                     return Err(invalid("/score/groups", message));
                 }
                 Scoring::Groups(groups)
             }
         };
-        let prelude = Prelude::read(body.prelude).map_err(|message| invalid("/prelude/preset", message))?;
+        let prelude =
+            Prelude::read(body.prelude).map_err(|message| invalid("/prelude/preset", message))?;
         Ok(Self {
             language,
             tests,
             checker,
             float_tolerance: body.float_tolerance,
-            limits: limits(&body.limits).map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
+            limits: limits(&body.limits)
+                .map_err(|(field, message)| invalid(&format!("/limits/{field}"), message))?,
             scoring,
             reference: body.reference,
             prelude,
@@ -239,12 +278,25 @@ impl CodeTask {
         let kept = |text: &str| heap::allocation(text.len());
         let test = |test: &Test| match test {
             Test::Stdin { input, expected } => kept(input) + kept(expected),
-            Test::Call { function, args, kwargs, expected, .. } => {
-                kept(function) + heap::allocation(args.len()) + heap::allocation(kwargs.len()) + expected.bytes()
+            Test::Call {
+                function,
+                args,
+                kwargs,
+                expected,
+                ..
+            } => {
+                kept(function)
+                    + heap::allocation(args.len())
+                    + heap::allocation(kwargs.len())
+                    + expected.bytes()
             }
             Test::Assert { text } => kept(text),
         };
-        let tests: usize = self.tests.iter().map(|one| size_of::<Test>() + test(one)).sum();
+        let tests: usize = self
+            .tests
+            .iter()
+            .map(|one| size_of::<Test>() + test(one))
+            .sum();
         tests
             + heap::allocation(self.prelude.bytes())
             + kept(&self.test_setup)
@@ -257,23 +309,46 @@ fn known(language: &str) -> Option<&'static str> {
 }
 
 fn unknown(language: &str) -> String {
-    format!("programs are graded in `{}`, not in `{language}`", LANGUAGES.join("`, `"))
+    format!(
+        "programs are graded in `{}`, not in `{language}`",
+        LANGUAGES.join("`, `")
+    )
 }
 
 /// Reads one test. What is wrong is told with the field, as in `/call`.
 fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
-    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(raw.get())
-        .map_err(|_| ("", "a test is an object with `stdin`, `call` or `assert`".to_owned()))?;
-    let said =
-        |error: serde_json::Error| ("", error.to_string().split(" at line ").next().unwrap_or_default().to_owned());
+    let keys: BTreeMap<String, IgnoredAny> = serde_json::from_str(raw.get()).map_err(|_| {
+        (
+            "",
+            "a test is an object with `stdin`, `call` or `assert`".to_owned(),
+        )
+    })?;
+    let said = |error: serde_json::Error| {
+        (
+            "",
+            error
+                .to_string()
+                .split(" at line ")
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+        )
+    };
     if keys.contains_key("assert") {
         let AssertTest { assert } = serde_json::from_str(raw.get()).map_err(said)?;
         return Ok(Test::Assert { text: assert });
     }
     if keys.contains_key("call") {
-        let CallTest { call, args, kwargs, returns, unordered } = serde_json::from_str(raw.get()).map_err(said)?;
-        let text =
-            |raw: Option<Box<RawValue>>, empty: &str| raw.map_or_else(|| empty.to_owned(), |raw| raw.get().to_owned());
+        let CallTest {
+            call,
+            args,
+            kwargs,
+            returns,
+            unordered,
+        } = serde_json::from_str(raw.get()).map_err(said)?;
+        let text = |raw: Option<Box<RawValue>>, empty: &str| {
+            raw.map_or_else(|| empty.to_owned(), |raw| raw.get().to_owned())
+        };
         let (args, kwargs) = (text(args, "[]"), text(kwargs, "{}"));
         if !args.starts_with('[') {
             return Err(("/args", "positional arguments are an array".to_owned()));
@@ -281,29 +356,54 @@ fn test(raw: &RawValue) -> Result<Test, (&'static str, String)> {
         if !kwargs.starts_with('{') {
             return Err(("/kwargs", "keyword arguments are an object".to_owned()));
         }
-        let expected = value::read(returns.get())
-            .ok_or_else(|| ("/returns", "the value nests too deep to be compared".to_owned()))?;
-        return Ok(Test::Call { function: call, args, kwargs, expected, unordered });
+        let expected = value::read(returns.get()).ok_or_else(|| {
+            (
+                "/returns",
+                "the value nests too deep to be compared".to_owned(),
+            )
+        })?;
+        return Ok(Test::Call {
+            function: call,
+            args,
+            kwargs,
+            expected,
+            unordered,
+        });
     }
     if keys.contains_key("stdin") {
         let StdinTest { stdin, stdout } = serde_json::from_str(raw.get()).map_err(said)?;
-        return Ok(Test::Stdin { input: stdin, expected: stdout });
+        return Ok(Test::Stdin {
+            input: stdin,
+            expected: stdout,
+        });
     }
-    Err(("", "a test is an object with `stdin`, `call` or `assert`".to_owned()))
+    Err((
+        "",
+        "a test is an object with `stdin`, `call` or `assert`".to_owned(),
+    ))
 }
 
 fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
     if !(raw.seconds > 0.0 && raw.seconds <= 60.0) {
-        return Err(("seconds", format!("a limit is above 0 and at most 60 seconds: {}", raw.seconds)));
+        return Err((
+            "seconds",
+            format!("a limit is above 0 and at most 60 seconds: {}", raw.seconds),
+        ));
     }
     if !(96..=2_048).contains(&raw.memory_mb) {
         return Err((
             "memory_mb",
-            format!("a limit is 96 to 2048 MiB, the interpreter's own 72 included: {}", raw.memory_mb),
+            format!(
+                "a limit is 96 to 2048 MiB, the interpreter's own 72 included: {}",
+                raw.memory_mb
+            ),
         ));
     }
     if !(1..=65_536).contains(&raw.output_kb) {
-        return Err(("output_kb", format!("a limit is 1 to 65536 KiB: {}", raw.output_kb)));
+        return Err((
+            "output_kb",
+            format!("a limit is 1 to 65536 KiB: {}", raw.output_kb),
+        ));
     }
     #[expect(
         clippy::cast_precision_loss,
@@ -312,7 +412,11 @@ fn limits(raw: &RawLimits) -> Result<Limits, (&'static str, String)> {
         reason = "at most 60 seconds of 2e10: far below 2^53, and above zero"
     )]
     let work = (raw.seconds * WORK_PER_SECOND as f64) as u64;
-    Ok(Limits { work, memory_bytes: raw.memory_mb << 20, output_bytes: raw.output_kb << 10 })
+    Ok(Limits {
+        work,
+        memory_bytes: raw.memory_mb << 20,
+        output_bytes: raw.output_kb << 10,
+    })
 }
 
 #[cfg(test)]
@@ -329,7 +433,9 @@ mod tests {
             r#"{"type":"code","language":"python","tests":[{"stdin":"1","stdout":"2"},{"call":"f","returns":5},{"assert":"assert 1"}]}"#,
         )
         .unwrap();
-        assert!(matches!(&task.tests[1], Test::Call { args, kwargs, .. } if args == "[]" && kwargs == "{}"));
+        assert!(
+            matches!(&task.tests[1], Test::Call { args, kwargs, .. } if args == "[]" && kwargs == "{}")
+        );
         assert!(task.stops_early());
         assert_eq!(task.prelude.texts().count(), 0);
     }
@@ -338,30 +444,67 @@ mod tests {
     fn preludes_are_texts_or_presets() {
         let prelude = |json: &str| {
             let tests = r#"[{"call":"f","returns":[1],"unordered":true}]"#;
-            read(&format!(r#"{{"type":"code","language":"python","tests":{tests},"prelude":{json}}}"#))
+            read(&format!(
+                r#"{{"type":"code","language":"python","tests":{tests},"prelude":{json}}}"#
+            ))
         };
         let task = prelude(r#""x = 1""#).unwrap();
         assert_eq!(task.prelude.texts().collect::<Vec<_>>(), ["x = 1"]);
-        assert!(matches!(&task.tests[0], Test::Call { unordered: true, .. }));
+        assert!(matches!(
+            &task.tests[0],
+            Test::Call {
+                unordered: true,
+                ..
+            }
+        ));
         let task = prelude(r#"{"preset":"leetcode","text":"x = 1"}"#).unwrap();
-        assert!(task.prelude.texts().next().unwrap().contains("class ListNode"));
+        assert!(
+            task.prelude
+                .texts()
+                .next()
+                .unwrap()
+                .contains("class ListNode")
+        );
         assert_eq!(task.prelude.texts().nth(1), Some("x = 1"));
-        assert_eq!(prelude(r#"{"preset":"leetcode"}"#).unwrap().prelude.texts().count(), 1);
+        assert_eq!(
+            prelude(r#"{"preset":"leetcode"}"#)
+                .unwrap()
+                .prelude
+                .texts()
+                .count(),
+            1
+        );
         let unknown = prelude(r#"{"preset":"codeforces"}"#).unwrap_err();
         assert_eq!(unknown.pointer, "/prelude/preset");
         assert!(unknown.to_string().contains("`leetcode`"), "{unknown}");
         for malformed in ["5", r#"{"text":"x"}"#, r#"{"preset":"leetcode","more":1}"#] {
-            assert_eq!(prelude(malformed).unwrap_err().pointer, "/prelude", "{malformed}");
+            assert_eq!(
+                prelude(malformed).unwrap_err().pointer,
+                "/prelude",
+                "{malformed}"
+            );
         }
     }
 
     #[test]
     fn mistakes_are_named() {
         for (json, pointer) in [
-            (r#"{"type":"code","language":"cobol","tests":[{"assert":"x"}]}"#, "/language"),
-            (r#"{"type":"code","language":"python","tests":[]}"#, "/tests"),
-            (r#"{"type":"code","language":"python","tests":[{"assert":"x"},{"stdin":"x"}]}"#, "/tests/1"),
-            (r#"{"type":"code","language":"python","tests":[{"call":"f","args":{},"returns":1}]}"#, "/tests/0/args"),
+            (
+                r#"{"type":"code","language":"cobol","tests":[{"assert":"x"}]}"#,
+                "/language",
+            ),
+            (
+                r#"{"type":"code","language":"python","tests":[]}"#,
+                "/tests",
+            ),
+            (
+                r#"{"type":"code","language":"python","tests":[{"assert":"x"},{"stdin":"x"}]}"#,
+                "/tests/1",
+            ),
+            (
+                r#"{"type":"code","language":"python","tests":[{"call":"f","args":{},"returns":1}]}"#,
+                "/tests/0/args",
+            ),
             (
                 r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"limits":{"seconds":0}}"#,
                 "/limits/seconds",
@@ -370,7 +513,10 @@ mod tests {
                 r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"score":{"groups":[[1]]}}"#,
                 "/score/groups",
             ),
-            (r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"timeout":1}"#, "/timeout"),
+            (
+                r#"{"type":"code","language":"python","tests":[{"assert":"x"}],"timeout":1}"#,
+                "/timeout",
+            ),
         ] {
             assert_eq!(read(json).unwrap_err().pointer, pointer, "{json}");
         }

@@ -1,5 +1,6 @@
-//! Evidence from the driver of an image about a failure: the line of the test, the values, the limit of the sandbox. It explains a
-//! verdict and never decides one, because a program can forge part of it.
+//! Evidence from the driver of an image about a failure: the line of the test, the values, the
+//! limit of the sandbox. It explains a verdict and never decides one, because a program can forge
+//! part of it.
 
 use assay_cell::program::MAX_TOLD;
 use serde::Deserialize;
@@ -57,11 +58,24 @@ impl Told {
         }
         let mut told: Self = serde_json::from_str(text).ok()?;
         told.file = told.file.filter(|file| FILES.contains(&file.as_str()));
-        for text in [&mut told.source, &mut told.operator, &mut told.left, &mut told.right].into_iter().flatten() {
+        for text in [
+            &mut told.source,
+            &mut told.operator,
+            &mut told.left,
+            &mut told.right,
+        ]
+        .into_iter()
+        .flatten()
+        {
             cut(text);
         }
         told.calls.drain(..told.calls.len().saturating_sub(CALLS));
-        for Call { call, returned, raised } in &mut told.calls {
+        for Call {
+            call,
+            returned,
+            raised,
+        } in &mut told.calls
+        {
             cut(call);
             [returned, raised].into_iter().flatten().for_each(cut);
         }
@@ -90,7 +104,10 @@ mod tests {
     fn reads_what_is_there() {
         let text = r#"{"file":"test.py","line":3,"left":"5","calls":[{"call":"f(2)","returned":"5"}],"new":[1]}"#;
         let told = Told::read(text).unwrap();
-        assert_eq!((told.line, told.left.as_deref(), told.right, told.limit), (Some(3), Some("5"), None, None));
+        assert_eq!(
+            (told.line, told.left.as_deref(), told.right, told.limit),
+            (Some(3), Some("5"), None, None)
+        );
         assert_eq!(told.calls[0].returned.as_deref(), Some("5"));
         for malformed in ["", "[5]", "5", r#"{"line":"3"}"#, r#"{"calls":{}}"#] {
             assert_eq!(Told::read(malformed), None, "{malformed}");
@@ -106,8 +123,14 @@ mod tests {
         assert_eq!((told.calls.len(), told.file.as_ref()), (CALLS, None));
         let cut = "é".repeat(SHOWN) + "…";
         assert_eq!(told.left.as_ref(), Some(&cut));
-        assert_eq!((&told.calls[2].call, told.calls[2].raised.as_ref()), (&cut, Some(&cut)));
+        assert_eq!(
+            (&told.calls[2].call, told.calls[2].raised.as_ref()),
+            (&cut, Some(&cut))
+        );
         assert_eq!(told.limit.unwrap().cause, cut);
-        assert_eq!(Told::read(&json!({"left": "x".repeat(MAX_TOLD)}).to_string()), None);
+        assert_eq!(
+            Told::read(&json!({"left": "x".repeat(MAX_TOLD)}).to_string()),
+            None
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Lines of a program in the text of an exception. A program can forge the text, so the lines are only a hint.
+//! Lines of a program in the text of an exception. A program can forge the text, so the lines are
+//! only a hint.
 
 /// Start of a frame of the program.
 const FRAME: &str = "File \"main.py\", line ";
@@ -21,12 +22,15 @@ pub(crate) fn lines(text: &str) -> Vec<usize> {
     let mut lines: Vec<usize> = Vec::new();
     let mut is_new = false;
     for line in text[start..].lines().map(str::trim_start) {
-        // In the traceback of a test, the program's exception is a note, whose lines have these prefixes.
+        // In the traceback of a test, the program's exception is a note, whose lines have these
+        // prefixes.
         let line = line.trim_start_matches(['|', '+', '-', ' ']);
         if line.starts_with(TRACEBACK) {
             is_new = true;
         }
-        let Some(number) = line.strip_prefix(FRAME).and_then(leading_number) else { continue };
+        let Some(number) = line.strip_prefix(FRAME).and_then(leading_number) else {
+            continue;
+        };
         if std::mem::take(&mut is_new) {
             lines.clear();
         }
@@ -37,7 +41,9 @@ pub(crate) fn lines(text: &str) -> Vec<usize> {
 }
 
 fn leading_number(text: &str) -> Option<usize> {
-    let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
+    let end = text
+        .find(|character: char| !character.is_ascii_digit())
+        .unwrap_or(text.len());
     text[..end].parse().ok()
 }
 
@@ -62,14 +68,26 @@ Traceback (most recent call last):
 ZeroDivisionError: division by zero
 "#;
         assert_eq!(lines(text), [12, 3]);
-        let noted = format!("{text}Traceback (most recent call last):\n  File \"test.py\", line 2, in <module>\nE\n");
-        assert_eq!(lines(&noted), [12, 3], "the last exception with frames of the program");
-        assert_eq!(lines("  File \"main.py\", line 4\n    x = = 1\nSyntaxError: invalid syntax"), [4]);
+        let noted = format!(
+            "{text}Traceback (most recent call last):\n  File \"test.py\", line 2, in <module>\nE\n"
+        );
+        assert_eq!(
+            lines(&noted),
+            [12, 3],
+            "the last exception with frames of the program"
+        );
+        assert_eq!(
+            lines("  File \"main.py\", line 4\n    x = = 1\nSyntaxError: invalid syntax"),
+            [4]
+        );
     }
 
     #[test]
     fn made_up_texts_are_bounded() {
-        assert!(lines("File \"main.py\", line , File \"main.py\", line 99999999999999999999999999\n").is_empty());
+        assert!(
+            lines("File \"main.py\", line , File \"main.py\", line 99999999999999999999999999\n")
+                .is_empty()
+        );
         let many = "File \"main.py\", line 7\n".repeat(1_000_000);
         assert_eq!(lines(&many), [7; FRAMES]);
         let text = "é".repeat(READ);

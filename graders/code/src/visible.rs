@@ -21,7 +21,11 @@ impl<'a> Visible<'a> {
             [part] => Cow::Borrowed(&completion[part.clone()]),
             parts => Cow::Owned(parts.iter().map(|part| &completion[part.clone()]).collect()),
         };
-        Self { completion, parts, text }
+        Self {
+            completion,
+            parts,
+            text,
+        }
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -40,21 +44,26 @@ impl<'a> Visible<'a> {
         1 + before.iter().filter(|byte| **byte == b'\n').count()
     }
 
-    /// Maps lines of a program, counted from 1, to lines of the completion. `program` is its byte range in the visible text. Lines
-    /// that the program does not have are left out.
+    /// Maps lines of a program, counted from 1, to lines of the completion. `program` is its byte
+    /// range in the visible text. Lines that the program does not have are left out.
     pub(crate) fn lines(&self, program: &Range<usize>, numbers: &[usize]) -> Vec<usize> {
         let inside = self.text.get(program.clone()).unwrap_or_default();
         let starts = std::iter::once(0).chain(inside.match_indices('\n').map(|(at, _)| at + 1));
         let starts: Vec<usize> = starts.filter(|start| *start < inside.len()).collect();
         let start = |number: &usize| starts.get(number.checked_sub(1)?).copied();
-        numbers.iter().filter_map(start).map(|start| self.line(program.start + start)).collect()
+        numbers
+            .iter()
+            .filter_map(start)
+            .map(|start| self.line(program.start + start))
+            .collect()
     }
 
     fn start(&self, at: usize) -> usize {
         self.place(at, |at, length| at < length)
     }
 
-    /// The byte of the completion at a byte of the visible text. `is_in(offset, length)` says whether a part contains an offset.
+    /// The byte of the completion at a byte of the visible text. `is_in(offset, length)` says
+    /// whether a part contains an offset.
     fn place(&self, mut at: usize, is_in: impl Fn(usize, usize) -> bool) -> usize {
         for part in &self.parts {
             if is_in(at, part.len()) {
@@ -95,7 +104,10 @@ mod tests {
     #[test]
     fn nothing_visible_stands_at_the_beginning() {
         let visible = Visible::of("<think>never closed", false);
-        assert_eq!((visible.text(), visible.span(&(0..0)), visible.line(0)), ("", 0..0, 1));
+        assert_eq!(
+            (visible.text(), visible.span(&(0..0)), visible.line(0)),
+            ("", 0..0, 1)
+        );
         assert!(visible.lines(&(0..0), &[1]).is_empty());
     }
 }

@@ -1,5 +1,6 @@
-//! Counts behind the rates of a channel: what was graded, what was checked, and what the checks found. Adding is all that is done to
-//! them, so replicas that share a record add to one sum. Estimates are made of them elsewhere.
+//! Counts behind the rates of a channel: what was graded, what was checked, and what the checks
+//! found. Adding is all that is done to them, so replicas that share a record add to one sum.
+//! Estimates are made of them elsewhere.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -12,7 +13,8 @@ use crate::record::GradeRecord;
 use crate::sum;
 use crate::{GradeId, Hash};
 
-/// Counts are kept by stretches of time of this length, so that old ones can weigh less: ten minutes, in microseconds.
+/// Counts are kept by stretches of time of this length, so that old ones can weigh less: ten
+/// minutes, in microseconds.
 pub const STRETCH_US: i64 = 600_000_000;
 
 /// A second verifier's look at an item, chosen at random with a known probability.
@@ -43,14 +45,16 @@ pub struct Appeal {
 }
 
 impl Appeal {
-    /// Whether an item passed after all, of which the grader said `pass`: as its judge says where that has the last word.
+    /// Whether an item passed after all, of which the grader said `pass`: as its judge says where
+    /// that has the last word.
     #[must_use]
     pub fn settled(appeal: Option<&Self>, pass: Option<bool>) -> Option<bool> {
         let overturned = appeal.is_some_and(|appeal| appeal.overturned);
         pass.map(|pass| pass != overturned)
     }
 
-    /// What became of it, in a word: `overturned`, `upheld`, `disagreed` (the judge's word did not count) or `unjudged`.
+    /// What became of it, in a word: `overturned`, `upheld`, `disagreed` (the judge's word did not
+    /// count) or `unjudged`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match (self.pass, self.overturned) {
@@ -77,8 +81,8 @@ pub struct Adjudication {
     pub graded_pass: bool,
     /// What is true.
     pub pass: bool,
-    /// What it counts beside other adjudications, because it was drawn at random; `None` when the operator chose it, which says nothing of
-    /// others.
+    /// What it counts beside other adjudications, because it was drawn at random; `None` when the
+    /// operator chose it, which says nothing of others.
     pub weight: Option<f64>,
     /// The word it takes back, and when that was given: then it counts instead of it.
     pub corrects: Option<(bool, i64)>,
@@ -101,8 +105,8 @@ pub struct Draw {
     pub channel: String,
     /// Probability with which it was drawn from the grades that fitted, in (0, 1].
     pub probability: f64,
-    /// What it counts beside other draws: 1, because each side of a channel is drawn from evenly; over those that a judge had looked at,
-    /// 1 over the probability with which that judge got it.
+    /// What it counts beside other draws: 1, because each side of a channel is drawn from evenly;
+    /// over those that a judge had looked at, 1 over the probability with which that judge got it.
     pub weight: f64,
     /// When, in microseconds since the Unix epoch.
     pub time_us: i64,
@@ -157,7 +161,11 @@ pub struct Place {
 
 impl Place {
     fn of(channel: &str, version: u32, time_us: i64) -> Self {
-        Self { channel: channel.to_owned(), version, stretch: time_us.div_euclid(STRETCH_US) }
+        Self {
+            channel: channel.to_owned(),
+            version,
+            stretch: time_us.div_euclid(STRETCH_US),
+        }
     }
 }
 
@@ -202,7 +210,8 @@ impl Graded {
     }
 }
 
-/// Who checked which verdicts. Sensitivity and specificity are parts of it: a judge declared anew is another judge.
+/// Who checked which verdicts. Sensitivity and specificity are parts of it: a judge declared anew
+/// is another judge.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
 pub struct Checker {
     /// `operator`, or grader and version of a judge.
@@ -223,7 +232,8 @@ pub const OPERATOR: &str = "operator";
 pub struct Checked {
     /// Checks.
     pub checks: u64,
-    /// Of those, the judge disagreed with the grader; below 0 where later words take earlier ones back.
+    /// Of those, the judge disagreed with the grader; below 0 where later words take earlier ones
+    /// back.
     pub disagreed: i64,
     /// Sum of 1/probability over the checks.
     pub weight: f64,
@@ -256,7 +266,11 @@ impl Checked {
 
     /// A check that was counted says the opposite now.
     fn turn(&mut self, disagreed: bool, weight: f64) {
-        let (sign, change) = if disagreed { (1, weight) } else { (-1, -weight) };
+        let (sign, change) = if disagreed {
+            (1, weight)
+        } else {
+            (-1, -weight)
+        };
         self.disagreed += sign;
         sum::add(&mut self.disagreed_weight, change);
     }
@@ -296,7 +310,8 @@ impl Truths {
     }
 }
 
-/// Whom [`Truths`] speak of: channel, version, judge, and whether the verdicts it checked were passes.
+/// Whom [`Truths`] speak of: channel, version, judge, and whether the verdicts it checked were
+/// passes.
 pub type TruthKey = (String, u32, String, bool);
 
 /// Everything counted of some channels.
@@ -351,7 +366,8 @@ impl ChannelCounts {
                     specificity: appeal.specificity,
                     passes: pass,
                 };
-                self.checked_by(place, checker).push(judged != pass, appeal.probability);
+                self.checked_by(place, checker)
+                    .push(judged != pass, appeal.probability);
             }
         }
     }
@@ -362,7 +378,10 @@ impl ChannelCounts {
             Event::Drawn(_) | Event::Collected(_) | Event::Checked(_) => {}
             Event::Calibrated(calibration) => {
                 let key = (calibration.channel.clone(), calibration.version);
-                let known = self.calibrations.entry(key).or_insert_with(|| calibration.clone());
+                let known = self
+                    .calibrations
+                    .entry(key)
+                    .or_insert_with(|| calibration.clone());
                 if known.time_us <= calibration.time_us {
                     known.clone_from(calibration);
                 }
@@ -372,12 +391,27 @@ impl ChannelCounts {
     }
 
     fn add_adjudication(&mut self, adjudication: &Adjudication) {
-        let Adjudication { channel, version, graded_pass, pass, .. } = adjudication;
+        let Adjudication {
+            channel,
+            version,
+            graded_pass,
+            pass,
+            ..
+        } = adjudication;
         // Whoever picks a grade picks it for a reason: it says nothing of the others.
-        let Some(weight) = adjudication.weight else { return };
+        let Some(weight) = adjudication.weight else {
+            return;
+        };
         // A word that is taken back is where it was counted.
-        let time_us = adjudication.corrects.map_or(adjudication.time_us, |(_, time_us)| time_us);
-        let checker = Checker { judge: OPERATOR.to_owned(), sensitivity: 1.0, specificity: 1.0, passes: *graded_pass };
+        let time_us = adjudication
+            .corrects
+            .map_or(adjudication.time_us, |(_, time_us)| time_us);
+        let checker = Checker {
+            judge: OPERATOR.to_owned(),
+            sensitivity: 1.0,
+            specificity: 1.0,
+            passes: *graded_pass,
+        };
         let checked = self.checked_by(Place::of(channel, *version, time_us), checker);
         let disagreed = pass != graded_pass;
         match adjudication.corrects {
@@ -386,7 +420,10 @@ impl ChannelCounts {
             Some(_) => {}
         }
         if let Some((judge, judged)) = &adjudication.judged {
-            let truths = self.truths.entry((channel.clone(), *version, judge.clone(), *graded_pass)).or_default();
+            let truths = self
+                .truths
+                .entry((channel.clone(), *version, judge.clone(), *graded_pass))
+                .or_default();
             if let Some((before, _)) = adjudication.corrects {
                 truths.count(before, *judged, -1);
             }
@@ -398,10 +435,13 @@ impl ChannelCounts {
     pub fn checked_by(&mut self, place: Place, checker: Checker) -> &mut Checked {
         let list = self.checked.entry(place).or_default();
         // A place has a handful of checkers at most.
-        let at = list.iter().position(|(known, _)| *known == checker).unwrap_or_else(|| {
-            list.push((checker, Checked::default()));
-            list.len() - 1
-        });
+        let at = list
+            .iter()
+            .position(|(known, _)| *known == checker)
+            .unwrap_or_else(|| {
+                list.push((checker, Checked::default()));
+                list.len() - 1
+            });
         &mut list[at].1
     }
 

@@ -1,14 +1,17 @@
-//! What charts of a run are drawn from: numbers and words counted by step, small enough to be kept for every step.
+//! What charts of a run are drawn from: numbers and words counted by step, small enough to be kept
+//! for every step.
 //!
-//! A spread keeps a histogram with the sums that give mean and deviation exactly. Bins of rewards are a tenth wide, those of times and
-//! lengths double: enough for a shape and a percentile, few enough that a step is a handful of rows.
+//! A spread keeps a histogram with the sums that give mean and deviation exactly. Bins of rewards
+//! are a tenth wide, those of times and lengths double: enough for a shape and a percentile, few
+//! enough that a step is a handful of rows.
 
 use std::collections::BTreeMap;
 
 use crate::record::GradeRecord;
 use crate::sum;
 
-/// Bins of rewards stop at this many tenths on either side; what lies beyond is counted in the last one.
+/// Bins of rewards stop at this many tenths on either side; what lies beyond is counted in the last
+/// one.
 pub const LAST_REWARD_BIN: i32 = 20;
 
 /// A number that is counted.
@@ -16,7 +19,8 @@ pub const LAST_REWARD_BIN: i32 = 20;
 pub enum Number {
     /// The reward; bin `n` holds those from n/10 up to (n + 1)/10.
     Reward,
-    /// Time the grading took, in microseconds; bin `n` holds those of n bits, from 2^(n - 1) up to 2^n.
+    /// Time the grading took, in microseconds; bin `n` holds those of n bits, from 2^(n - 1) up to
+    /// 2^n.
     GradeUs,
     /// Time spent waiting, in microseconds; bins as above.
     QueueUs,
@@ -28,7 +32,13 @@ pub enum Number {
 
 impl Number {
     /// Every number, in the order of the record's documentation.
-    pub const ALL: &'static [Self] = &[Self::Reward, Self::GradeUs, Self::QueueUs, Self::PassedBytes, Self::OtherBytes];
+    pub const ALL: &'static [Self] = &[
+        Self::Reward,
+        Self::GradeUs,
+        Self::QueueUs,
+        Self::PassedBytes,
+        Self::OtherBytes,
+    ];
 
     /// How the record writes it.
     #[must_use]
@@ -72,8 +82,14 @@ pub enum Topic {
 
 impl Topic {
     /// Every topic.
-    pub const ALL: &'static [Self] =
-        &[Self::Outcome, Self::Verdict, Self::Grader, Self::Pass, Self::Cause, Self::Cache];
+    pub const ALL: &'static [Self] = &[
+        Self::Outcome,
+        Self::Verdict,
+        Self::Grader,
+        Self::Pass,
+        Self::Cause,
+        Self::Cache,
+    ];
 
     /// How the record writes it.
     #[must_use]
@@ -103,7 +119,11 @@ pub struct Sums {
 impl Sums {
     /// Adds one number.
     pub fn push(&mut self, number: f64) {
-        self.add(&Self { count: 1, sum: number, squares: sum::square(number) });
+        self.add(&Self {
+            count: 1,
+            sum: number,
+            squares: sum::square(number),
+        });
     }
 
     /// Adds other sums.
@@ -119,7 +139,8 @@ impl Sums {
         sum::mean(self.sum, self.count)
     }
 
-    /// The standard deviation, of the numbers themselves and not of a larger population; `None` of nothing.
+    /// The standard deviation, of the numbers themselves and not of a larger population; `None` of
+    /// nothing.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         sum::deviation(self.sum, self.squares, self.count)
@@ -144,7 +165,11 @@ impl Counted {
         self.whole(Number::GradeUs, grade.grade_us);
         self.whole(Number::QueueUs, grade.queue_us);
         if let Some(bytes) = bytes {
-            let number = if grade.pass == Some(true) { Number::PassedBytes } else { Number::OtherBytes };
+            let number = if grade.pass == Some(true) {
+                Number::PassedBytes
+            } else {
+                Number::OtherBytes
+            };
             self.whole(number, bytes.into());
         }
         let cause = grade.error_json.as_deref().and_then(cause);
@@ -170,17 +195,25 @@ impl Counted {
 
     /// Grades by word of a topic.
     pub fn words_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
-        let of_topic = self.words.range((topic, String::new())..).take_while(move |((its, _), _)| *its == topic);
+        let of_topic = self
+            .words
+            .range((topic, String::new())..)
+            .take_while(move |((its, _), _)| *its == topic);
         of_topic.map(|((_, word), grades)| (word.as_str(), *grades))
     }
 
     /// All grades that were counted.
     #[must_use]
     pub fn grades(&self) -> u64 {
-        self.words_of(Topic::Outcome).map(|(_, grades)| grades).sum()
+        self.words_of(Topic::Outcome)
+            .map(|(_, grades)| grades)
+            .sum()
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "times and lengths of one item are far below 2^52")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "times and lengths of one item are far below 2^52"
+    )]
     fn whole(&mut self, number: Number, value: u64) {
         let bin = i32::try_from(u64::BITS - value.leading_zeros()).unwrap_or(0);
         self.number(number, bin, value as f64);
@@ -208,7 +241,9 @@ impl Counted {
 
     /// The histogram of a number: bin and sums, lowest bin first.
     pub fn bins(&self, number: Number) -> impl Iterator<Item = (i32, &Sums)> {
-        self.numbers.range((number, i32::MIN)..=(number, i32::MAX)).map(|((_, bin), sums)| (*bin, sums))
+        self.numbers
+            .range((number, i32::MIN)..=(number, i32::MAX))
+            .map(|((_, bin), sums)| (*bin, sums))
     }
 
     /// Sums over all bins of a number.
@@ -219,15 +254,23 @@ impl Counted {
         all
     }
 
-    /// The number below which `share` of all lie, read off the histogram as if its bins were filled evenly; `None` of nothing.
+    /// The number below which `share` of all lie, read off the histogram as if its bins were filled
+    /// evenly; `None` of nothing.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a run has less than 2^52 grades"
+    )]
     pub fn quantile(&self, number: Number, share: f64) -> Option<f64> {
         let wanted = share * self.sums(number).count as f64;
         let mut before = 0.0;
         let mut end = None;
         for (bin, sums) in self.bins(number) {
-            let (count, start, stop) = (sums.count as f64, number.bin_start(bin), number.bin_start(bin + 1));
+            let (count, start, stop) = (
+                sums.count as f64,
+                number.bin_start(bin),
+                number.bin_start(bin + 1),
+            );
             if before + count >= wanted {
                 return Some(start + (stop - start) * ((wanted - before) / count));
             }
@@ -238,10 +281,12 @@ impl Counted {
     }
 }
 
-/// What is counted of a run, by the first step of each stretch of steps; `None` gathers what was sent without a step.
+/// What is counted of a run, by the first step of each stretch of steps; `None` gathers what was
+/// sent without a step.
 pub type Steps = BTreeMap<Option<i64>, Counted>;
 
-/// First step of the stretch of `width` steps that `step` lies in. Stretches start at multiples of the width.
+/// First step of the stretch of `width` steps that `step` lies in. Stretches start at multiples of
+/// the width.
 #[must_use]
 pub fn stretch(step: i64, width: i64) -> i64 {
     step.saturating_sub(step.rem_euclid(width.max(1)))
@@ -249,7 +294,10 @@ pub fn stretch(step: i64, width: i64) -> i64 {
 
 fn reward_bin(reward: f64) -> i32 {
     let last = f64::from(LAST_REWARD_BIN);
-    #[expect(clippy::cast_possible_truncation, reason = "clamped to the bins there are")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "clamped to the bins there are"
+    )]
     let bin = (reward * 10.0).floor().clamp(-last, last) as i32;
     bin
 }
@@ -266,14 +314,19 @@ mod tests {
 
     fn of(values: &[f64]) -> Counted {
         let mut counted = Counted::default();
-        values.iter().for_each(|value| counted.number(Number::Reward, reward_bin(*value), *value));
+        values
+            .iter()
+            .for_each(|value| counted.number(Number::Reward, reward_bin(*value), *value));
         counted
     }
 
     #[test]
     fn bins_of_rewards_are_a_tenth_and_end() {
         let counted = of(&[-7.0, -0.05, 0.0, 0.09, 1.0, 1e300]);
-        let bins: Vec<_> = counted.bins(Number::Reward).map(|(bin, sums)| (bin, sums.count)).collect();
+        let bins: Vec<_> = counted
+            .bins(Number::Reward)
+            .map(|(bin, sums)| (bin, sums.count))
+            .collect();
         assert_eq!(bins, [(-20, 1), (-1, 1), (0, 2), (10, 1), (20, 1)]);
     }
 
@@ -282,14 +335,19 @@ mod tests {
         let mut counted = of(&[0.0, 1.0]);
         counted.add(&of(&[1.0, 1.0]));
         let sums = counted.sums(Number::Reward);
-        assert_eq!((sums.count, sums.mean(), sums.deviation()), (4, Some(0.75), Some(0.1875f64.sqrt())));
+        assert_eq!(
+            (sums.count, sums.mean(), sums.deviation()),
+            (4, Some(0.75), Some(0.1875f64.sqrt()))
+        );
         assert_eq!(Sums::default().mean(), None);
     }
 
     #[test]
     fn a_quantile_lies_within_the_bin_of_the_number() {
         let mut counted = Counted::default();
-        [100, 100, 100, 5_000].iter().for_each(|us| counted.whole(Number::GradeUs, *us));
+        [100, 100, 100, 5_000]
+            .iter()
+            .for_each(|us| counted.whole(Number::GradeUs, *us));
         let half = counted.quantile(Number::GradeUs, 0.5).unwrap();
         assert!((64.0..128.0).contains(&half), "{half}");
         let most = counted.quantile(Number::GradeUs, 0.95).unwrap();
@@ -299,7 +357,10 @@ mod tests {
 
     #[test]
     fn stretches_start_at_multiples_of_their_width() {
-        let starts: Vec<_> = [-3, 0, 9, 10, 19].into_iter().map(|step| stretch(step, 10)).collect();
+        let starts: Vec<_> = [-3, 0, 9, 10, 19]
+            .into_iter()
+            .map(|step| stretch(step, 10))
+            .collect();
         assert_eq!(starts, [-10, 0, 0, 10, 10]);
         assert_eq!(stretch(i64::MIN + 1, 10), i64::MIN);
         assert_eq!(stretch(7, 0), 7);
@@ -307,7 +368,10 @@ mod tests {
 
     #[test]
     fn a_cause_is_the_code_of_the_error() {
-        assert_eq!(cause(r#"{"code":"too_long","message":"m"}"#).as_deref(), Some("too_long"));
+        assert_eq!(
+            cause(r#"{"code":"too_long","message":"m"}"#).as_deref(),
+            Some("too_long")
+        );
         assert_eq!(cause("damaged"), None);
     }
 }

@@ -1,4 +1,5 @@
-//! Checks of datasets that were sent to the record: which datasets were checked, when, and what was found. The report itself is a body.
+//! Checks of datasets that were sent to the record: which datasets were checked, when, and what was
+//! found. The report itself is a body.
 
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +27,13 @@ pub struct DatasetCheck {
     pub time_us: i64,
 }
 
-/// How a report in JSON is stored. The name is of all of it, so a report that is sent again takes no room.
+/// How a report in JSON is stored. The name is of all of it, so a report that is sent again takes
+/// no room.
 #[must_use]
 pub fn to_body(report_json: Vec<u8>) -> Body {
-    Body { hash: Hash::of_parts(&[b"report", &report_json]), kind: BodyKind::Report, content: report_json }
+    Body {
+        hash: Hash::of_parts(&[b"report", &report_json]),
+        kind: BodyKind::Report,
+        content: report_json,
+    }
 }

@@ -24,10 +24,15 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock whose monotonic time starts now.
-    #[expect(clippy::disallowed_methods, reason = "this is the seam the ban points to")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the seam the ban points to"
+    )]
     #[must_use]
     pub fn new() -> Self {
-        Self { started: Instant::now() }
+        Self {
+            started: Instant::now(),
+        }
     }
 }
 
@@ -38,9 +43,14 @@ impl Default for SystemClock {
 }
 
 impl Clock for SystemClock {
-    #[expect(clippy::disallowed_methods, reason = "this is the seam the ban points to")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the seam the ban points to"
+    )]
     fn unix_us(&self) -> i64 {
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         i64::try_from(since.as_micros()).unwrap_or(i64::MAX)
     }
 
@@ -85,7 +95,8 @@ macro_rules! ids {
         impl FromStr for $name {
             type Err = BadId;
             fn from_str(text: &str) -> Result<Self, BadId> {
-                // 26 characters hold 130 bits: what starts with more than a 7 is beyond an id and would be cut.
+                // 26 characters hold 130 bits: what starts with more than a 7 is beyond an id and
+                // would be cut.
                 let fits = text.starts_with(|first: char| first.is_ascii_digit() && first <= '7');
                 Ulid::from_string(text)
                     .ok()
@@ -100,19 +111,23 @@ macro_rules! ids {
 ids! {
     /// Id of a batch: a ULID, so ids sort by time.
     BatchId,
-    /// Id of a grade: its batch's id counted on, so a grade's id follows from its batch and position.
+    /// Id of a grade: its batch's id counted on, so a grade's id follows from its batch and
+    /// position.
     GradeId
 }
 
 /// A text that is no id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("not an id (26 characters of Crockford base 32, as in `01JD5XW7P9V6F8K4M3N2Q1R0ST`): `{0}`")]
+#[error(
+    "not an id (26 characters of Crockford base 32, as in `01JD5XW7P9V6F8K4M3N2Q1R0ST`): `{0}`"
+)]
 pub struct BadId(String);
 
 impl BatchId {
     /// The id of the grade at `position` (from 0) of this batch.
     ///
-    /// Following from the batch, it lets a batch that is sent again after a crash write the same rows and no second ones.
+    /// Following from the batch, it lets a batch that is sent again after a crash write the same
+    /// rows and no second ones.
     #[must_use]
     pub fn grade(self, position: u32) -> GradeId {
         GradeId(self.0.wrapping_add(1 + u128::from(position)))
@@ -130,8 +145,8 @@ impl Ids {
     pub fn random() -> Self {
         Self::from_source(|| {
             let mut bytes = [0u8; 16];
-            // Without random numbers ids still differ by time; two batches of one millisecond would then clash and the
-            // second be refused by the record, never mixed with the first.
+            // Without random numbers ids still differ by time; two batches of one millisecond would
+            // then clash and the second be refused by the record, never mixed with the first.
             let _ = getrandom::fill(&mut bytes);
             u128::from_le_bytes(bytes)
         })
@@ -140,18 +155,24 @@ impl Ids {
     /// Ids from a given source of bits, for tests and replay.
     #[must_use]
     pub fn from_source(source: impl FnMut() -> u128 + Send + 'static) -> Self {
-        Self { random: Mutex::new(Box::new(source)) }
+        Self {
+            random: Mutex::new(Box::new(source)),
+        }
     }
 
     /// A fresh batch id for the time of `clock`.
     #[must_use]
     pub fn batch(&self, clock: &dyn Clock) -> BatchId {
         let bits = {
-            let mut source = self.random.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            let mut source = self
+                .random
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
             source()
         };
         let ms = u64::try_from(clock.unix_us() / 1_000).unwrap_or(0);
-        // The lowest 24 bits stay free for positions, so that ids of grades sort within their batch.
+        // The lowest 24 bits stay free for positions, so that ids of grades sort within their
+        // batch.
         let random = (bits & ((1 << 80) - 1)) >> 24 << 24;
         BatchId(u128::from(ms) << 80 | random)
     }

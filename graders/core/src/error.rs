@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $status:literal;)*) => {
-        /// Why a request was refused or an item has no score. The string is part of the HTTP contract and never changes.
+        /// Why a request was refused or an item has no score. The string is part of the HTTP
+        /// contract and never changes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum ErrorCode {
             $($(#[$doc])* #[serde(rename = $code)] $variant,)*
@@ -22,8 +23,8 @@ macro_rules! error_codes {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// The HTTP status a request refused for this reason answers with. Codes that only ever stand in a result of an
-            /// item carry the status their batch answers with: 200.
+            /// The HTTP status a request refused for this reason answers with. Codes that only ever
+            /// stand in a result of an item carry the status their batch answers with: 200.
             #[must_use]
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }

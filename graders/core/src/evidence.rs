@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Longest text one piece of evidence keeps, in characters. Evidence explains; the completion itself is kept as a body.
+/// Longest text one piece of evidence keeps, in characters. Evidence explains; the completion
+/// itself is kept as a body.
 pub const MAX_TEXT: usize = 2_000;
 
 /// Named facts behind a verdict, in the order the grader wrote them down.

@@ -24,7 +24,8 @@ pub struct Execution {
 /// How a program that ran ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionEnd {
-    /// With a status; an exception, a refused compilation and a limit of memory or output are status 1.
+    /// With a status; an exception, a refused compilation and a limit of memory or output are
+    /// status 1.
     Exited(i32),
     /// Its time was used up.
     TimeLimit,

@@ -26,7 +26,11 @@ impl TaskError {
     /// An error at `pointer`.
     #[must_use]
     pub fn new(code: ErrorCode, pointer: &str, message: String) -> Self {
-        Self { code, pointer: pointer.to_owned(), message }
+        Self {
+            code,
+            pointer: pointer.to_owned(),
+            message,
+        }
     }
 }
 
@@ -38,19 +42,27 @@ pub trait Grader: Send + Sync {
     /// What it says of itself.
     fn spec(&self) -> &'static Spec;
 
-    /// Looks at the shape of a task, cheaply: fields, types, ranges, nested tasks. Called before a batch is admitted.
+    /// Looks at the shape of a task, cheaply: fields, types, ranges, nested tasks. Called before a
+    /// batch is admitted.
     ///
     /// # Errors
     /// [`TaskError`]: the whole request is refused with a pointer to the field.
     fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked;
 
-    /// Does once what all completions of a task share: parses the gold, compiles the schema, executes the reference.
+    /// Does once what all completions of a task share: parses the gold, compiles the schema,
+    /// executes the reference.
     ///
     /// # Errors
-    /// [`Fault`] when the task's content is at fault; every item of it is then `ungradable`, or `failed` for a fault of ours.
-    fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared>;
+    /// [`Fault`] when the task's content is at fault; every item of it is then `ungradable`, or
+    /// `failed` for a fault of ours.
+    fn prepare(
+        &self,
+        task: &Task,
+        cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared>;
 
-    /// Why the grader cannot work on this node, with the command that would enable it; `None` when it can.
+    /// Why the grader cannot work on this node, with the command that would enable it; `None` when
+    /// it can.
     fn unavailable(&self) -> Option<String> {
         None
     }
@@ -80,14 +92,20 @@ impl From<Unprepared> for Outcome {
 pub trait Prepared: Send + Sync {
     /// Grades `items`, giving one outcome an item in their order.
     ///
-    /// There are at most [`Spec::at_once`] of them. In the `Cpu` lane the future never waits and `items` is one item. Items of a
-    /// call that panics are asked again one by one, so that a panic costs its own item alone.
-    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>>;
+    /// There are at most [`Spec::at_once`] of them. In the `Cpu` lane the future never waits and
+    /// `items` is one item. Items of a call that panics are asked again one by one, so that a panic
+    /// costs its own item alone.
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>>;
 
     /// Bytes it keeps in memory, roughly: the bound of the cache of prepared tasks counts them.
     fn bytes(&self) -> usize;
 
-    /// Where this task's work runs: in its grader's `own` lane, unless a task inside it needs another.
+    /// Where this task's work runs: in its grader's `own` lane, unless a task inside it needs
+    /// another.
     fn lane(&self, own: Lane) -> Lane {
         own
     }
@@ -103,8 +121,14 @@ pub trait PureGrader: Send + Sync {
 }
 
 impl<G: PureGrader> Prepared for G {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], _cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(std::future::ready(items.iter().map(|item| self.grade_one(item)).collect()))
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        _cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(std::future::ready(
+            items.iter().map(|item| self.grade_one(item)).collect(),
+        ))
     }
 
     fn bytes(&self) -> usize {
@@ -131,7 +155,12 @@ impl Nested {
     /// Grades one item.
     pub async fn grade(&self, item: &Item, cx: &GradeContext) -> Outcome {
         let outcomes = self.prepared.grade(&[item], cx).await;
-        let silent = || Outcome::Failed(Fault::lasting(ErrorCode::Internal, "the nested grader gave no outcome"));
+        let silent = || {
+            Outcome::Failed(Fault::lasting(
+                ErrorCode::Internal,
+                "the nested grader gave no outcome",
+            ))
+        };
         outcomes.into_iter().next().unwrap_or_else(silent)
     }
 }
@@ -153,7 +182,8 @@ impl<'a> PrepareContext<'a> {
     /// Checks a task inside a task.
     ///
     /// # Errors
-    /// As [`Grader::check`], and when tasks nest deeper than [`MAX_NESTED_TASKS`] or no grader has the name.
+    /// As [`Grader::check`], and when tasks nest deeper than [`MAX_NESTED_TASKS`] or no grader has
+    /// the name.
     pub fn check_nested(&self, task: &Task) -> Checked {
         let inner = self.deeper()?;
         self.table.get(task)?.check(task, &inner)
@@ -164,11 +194,15 @@ impl<'a> PrepareContext<'a> {
     /// # Errors
     /// As [`Grader::prepare`], and when tasks nest too deep or no grader has the name.
     pub fn nested(&self, task: &Task) -> Result<Nested, Unprepared> {
-        let at_fault =
-            |error: TaskError| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()));
+        let at_fault = |error: TaskError| {
+            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+        };
         let inner = self.deeper().map_err(at_fault)?;
         let grader = self.table.get(task).map_err(at_fault)?;
-        Ok(Nested { spec: grader.spec(), prepared: grader.prepare(task, &inner)? })
+        Ok(Nested {
+            spec: grader.spec(),
+            prepared: grader.prepare(task, &inner)?,
+        })
     }
 
     fn deeper(&self) -> Result<Self, TaskError> {
@@ -176,7 +210,10 @@ impl<'a> PrepareContext<'a> {
             let message = format!("tasks nest deeper than {MAX_NESTED_TASKS}; flatten them");
             return Err(TaskError::new(ErrorCode::TooDeep, "", message));
         }
-        Ok(Self { table: self.table, depth: self.depth + 1 })
+        Ok(Self {
+            table: self.table,
+            depth: self.depth + 1,
+        })
     }
 }
 

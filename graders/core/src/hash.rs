@@ -15,7 +15,8 @@ impl Hash {
         Self(*blake3::hash(content).as_bytes())
     }
 
-    /// The hash of several parts, each framed by its length so that no two lists of parts share one encoding.
+    /// The hash of several parts, each framed by its length so that no two lists of parts share one
+    /// encoding.
     #[must_use]
     pub fn of_parts(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -60,7 +61,10 @@ mod tests {
 
     #[test]
     fn parts_are_framed() {
-        assert_ne!(Hash::of_parts(&[b"ab", b"c"]), Hash::of_parts(&[b"a", b"bc"]));
+        assert_ne!(
+            Hash::of_parts(&[b"ab", b"c"]),
+            Hash::of_parts(&[b"a", b"bc"])
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Estimates the heap memory of values, so that caches can enforce limits in bytes.
 //!
-//! The numbers are those of a 64-bit allocator such as glibc's: 8 bytes of header, sizes in steps of 16, at least 32. Values are
-//! assumed to have no spare capacity, as is the case for clones.
+//! The numbers are those of a 64-bit allocator such as glibc's: 8 bytes of header, sizes in steps
+//! of 16, at least 32. Values are assumed to have no spare capacity, as is the case for clones.
 
 use serde_json::{Map, Value};
 
@@ -16,11 +16,15 @@ const SPLIT_ENTRIES: usize = 6;
 /// The heap memory of an allocation of `bytes`.
 #[must_use]
 pub fn allocation(bytes: usize) -> usize {
-    if bytes == 0 { 0 } else { bytes.saturating_add(8).next_multiple_of(16).max(32) }
+    if bytes == 0 {
+        0
+    } else {
+        bytes.saturating_add(8).next_multiple_of(16).max(32)
+    }
 }
 
-/// The heap memory of the nodes of a B-tree with `entries` entries of `entry` bytes each, without the heap memory of
-/// the entries.
+/// The heap memory of the nodes of a B-tree with `entries` entries of `entry` bytes each, without
+/// the heap memory of the entries.
 #[must_use]
 pub fn tree(entries: usize, entry: usize) -> usize {
     // The rest of a node: pointer to its parent, position in the parent, length.
@@ -29,7 +33,8 @@ pub fn tree(entries: usize, entry: usize) -> usize {
         0 => 0,
         1..=NODE_ENTRIES => leaf,
         _ => {
-            let inner = allocation(NODE_ENTRIES * entry + 16 + (NODE_ENTRIES + 1) * size_of::<usize>());
+            let inner =
+                allocation(NODE_ENTRIES * entry + 16 + (NODE_ENTRIES + 1) * size_of::<usize>());
             let leaves = entries.div_ceil(SPLIT_ENTRIES + 1);
             leaves * leaf + leaves.div_ceil(SPLIT_ENTRIES) * inner
         }
@@ -42,13 +47,17 @@ pub fn json(value: &Value) -> usize {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => allocation(text.len()),
-        Value::Array(values) => allocation(size_of::<Value>() * values.len()) + values.iter().map(json).sum::<usize>(),
+        Value::Array(values) => {
+            allocation(size_of::<Value>() * values.len()) + values.iter().map(json).sum::<usize>()
+        }
         Value::Object(fields) => object(fields),
     }
 }
 
 fn object(fields: &Map<String, Value>) -> usize {
-    let entries = fields.iter().map(|(name, value)| allocation(name.len()) + json(value));
+    let entries = fields
+        .iter()
+        .map(|(name, value)| allocation(name.len()) + json(value));
     tree(fields.len(), size_of::<(String, Value)>()) + entries.sum::<usize>()
 }
 
@@ -67,7 +76,11 @@ pub fn outcome(of: &Outcome) -> usize {
             return allocation(message.len());
         }
     };
-    let component = |Component { name, grader, outcome: own }: &Component| {
+    let component = |Component {
+                         name,
+                         grader,
+                         outcome: own,
+                     }: &Component| {
         allocation(name.len()) + allocation(grader.len()) + outcome(own)
     };
     evidence(&grade.evidence)

@@ -11,7 +11,8 @@ use serde_json::Value;
 
 use crate::{Hash, Measure, RawJson};
 
-/// One message of a chat, as trainers send it. Fields the service does not read are kept for the graders that do.
+/// One message of a chat, as trainers send it. Fields the service does not read are kept for the
+/// graders that do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// `system`, `user`, `assistant` or `tool`.
@@ -25,13 +26,24 @@ pub struct Message {
 }
 
 /// Roles a message may have. Another spelling would silently hide the message from its grader.
-const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "function"];
+const ROLES: &[&str] = &[
+    "system",
+    "developer",
+    "user",
+    "assistant",
+    "tool",
+    "function",
+];
 
 impl Message {
     /// Whether role and content have a shape that graders read.
     fn check(&self) -> Result<(), String> {
         if !ROLES.contains(&self.role.as_str()) {
-            return Err(format!("a message's `role` is one of {}: `{}`", ROLES.join(", "), short(&self.role)));
+            return Err(format!(
+                "a message's `role` is one of {}: `{}`",
+                ROLES.join(", "),
+                short(&self.role)
+            ));
         }
         let is_part = |part: &Value| match part.get("type").and_then(Value::as_str) {
             Some("text") => part.get("text").is_some_and(Value::is_string),
@@ -41,7 +53,10 @@ impl Message {
         match &self.content {
             Value::Null | Value::String(_) => Ok(()),
             Value::Array(parts) if parts.iter().all(is_part) => Ok(()),
-            _ => Err("a message's `content` is a string, null, or an array of parts with a `type`".to_owned()),
+            _ => Err(
+                "a message's `content` is a string, null, or an array of parts with a `type`"
+                    .to_owned(),
+            ),
         }
     }
 
@@ -50,7 +65,11 @@ impl Message {
     pub fn text(&self) -> String {
         match &self.content {
             Value::String(text) => text.clone(),
-            Value::Array(parts) => parts.iter().filter_map(part_text).collect::<Vec<_>>().concat(),
+            Value::Array(parts) => parts
+                .iter()
+                .filter_map(part_text)
+                .collect::<Vec<_>>()
+                .concat(),
             _ => String::new(),
         }
     }
@@ -62,7 +81,8 @@ fn short(text: &str) -> String {
 }
 
 fn part_text(part: &Value) -> Option<&str> {
-    part.as_str().or_else(|| part.get("text").and_then(Value::as_str))
+    part.as_str()
+        .or_else(|| part.get("text").and_then(Value::as_str))
 }
 
 /// What the model wrote: plain text or a list of messages. Prompts have the same two shapes.
@@ -109,8 +129,8 @@ impl<'de> Deserialize<'de> for Completion {
 }
 
 impl Completion {
-    /// What a text grader reads: the text itself, or the text parts of the last assistant message, joined.
-    /// `reasoning_content` and tool messages never count.
+    /// What a text grader reads: the text itself, or the text parts of the last assistant message,
+    /// joined. `reasoning_content` and tool messages never count.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
@@ -148,7 +168,9 @@ impl Completion {
         match self {
             Self::Text(text) => Cow::Borrowed(text.as_bytes()),
             // Messages came from JSON, so they go back into it.
-            Self::Messages(messages) => Cow::Owned(serde_json::to_vec(messages).unwrap_or_default()),
+            Self::Messages(messages) => {
+                Cow::Owned(serde_json::to_vec(messages).unwrap_or_default())
+            }
         }
     }
 
@@ -162,7 +184,8 @@ impl Completion {
     }
 }
 
-/// Facts that the trainer sends with an item. Known keys have meaning; other keys are kept as they were written.
+/// Facts that the trainer sends with an item. Known keys have meaning; other keys are kept as they
+/// were written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Meta {
     /// Length of the completion in tokens; reported as the measure `tokens`.
@@ -183,22 +206,34 @@ impl Meta {
     /// The measures the facts carry, beside those of the grader.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Measure)> {
         self.tokens.into_iter().filter_map(|tokens| {
-            #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-            Measure::new(tokens as f64).ok().map(|measure| ("tokens", measure))
+            #[expect(
+                clippy::cast_precision_loss,
+                reason = "token counts are far below 2^53"
+            )]
+            Measure::new(tokens as f64)
+                .ok()
+                .map(|measure| ("tokens", measure))
         })
     }
 
     /// The other facts that are numbers.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
-        let is_number = |fact: &RawJson| fact.get().starts_with(|first: char| first == '-' || first.is_ascii_digit());
+        let is_number = |fact: &RawJson| {
+            fact.get()
+                .starts_with(|first: char| first == '-' || first.is_ascii_digit())
+        };
         let numbers = self.rest.iter().filter(move |(_, fact)| is_number(fact));
-        numbers.filter_map(|(name, fact)| Some((name.as_str(), serde_json::from_str(fact.get()).ok()?)))
+        numbers.filter_map(|(name, fact)| {
+            Some((name.as_str(), serde_json::from_str(fact.get()).ok()?))
+        })
     }
 
     /// The other fact of this name, if it is a string.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
-        self.rest.get(name).and_then(|fact| serde_json::from_str(fact.get()).ok())
+        self.rest
+            .get(name)
+            .and_then(|fact| serde_json::from_str(fact.get()).ok())
     }
 }
 
@@ -220,8 +255,12 @@ impl<'de> Deserialize<'de> for Meta {
                 while let Some(name) = facts.next_key::<String>()? {
                     match name.as_str() {
                         "tokens" => once(&mut meta.tokens, "tokens", facts.next_value()?)?,
-                        "truncated" => once(&mut truncated, "truncated", Some(facts.next_value()?))?,
-                        "think_open" => once(&mut think_open, "think_open", Some(facts.next_value()?))?,
+                        "truncated" => {
+                            once(&mut truncated, "truncated", Some(facts.next_value()?))?
+                        }
+                        "think_open" => {
+                            once(&mut think_open, "think_open", Some(facts.next_value()?))?
+                        }
                         _ => {
                             meta.rest.insert(name, facts.next_value()?);
                         }
@@ -233,7 +272,11 @@ impl<'de> Deserialize<'de> for Meta {
             }
         }
 
-        fn once<T, E: de::Error>(fact: &mut Option<T>, name: &'static str, value: Option<T>) -> Result<(), E> {
+        fn once<T, E: de::Error>(
+            fact: &mut Option<T>,
+            name: &'static str,
+            value: Option<T>,
+        ) -> Result<(), E> {
             if fact.is_some() {
                 return Err(E::duplicate_field(name));
             }
@@ -263,13 +306,20 @@ impl Item {
         let prompt = self.prompt.as_ref().map(Completion::hash);
         // Facts came from JSON, so they go back into it.
         let facts = serde_json::to_vec(&self.meta).unwrap_or_default();
-        Hash::of_parts(&[prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes()), &facts])
+        Hash::of_parts(&[
+            prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes()),
+            &facts,
+        ])
     }
 
     /// An item of plain text without prompt or facts.
     #[must_use]
     pub fn text(completion: &str) -> Self {
-        Self { prompt: None, completion: Completion::Text(completion.into()), meta: Meta::default() }
+        Self {
+            prompt: None,
+            completion: Completion::Text(completion.into()),
+            meta: Meta::default(),
+        }
     }
 }
 
@@ -294,9 +344,13 @@ mod tests {
 
     #[test]
     fn messages_round_trip_with_unknown_fields() {
-        let completion = messages(r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]}]"#);
+        let completion =
+            messages(r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]}]"#);
         let body = completion.to_body().into_owned();
-        assert_eq!(serde_json::from_slice::<Completion>(&body).unwrap(), completion);
+        assert_eq!(
+            serde_json::from_slice::<Completion>(&body).unwrap(),
+            completion
+        );
         assert_eq!(completion.text(), "");
     }
 
@@ -304,12 +358,28 @@ mod tests {
     fn parses_facts_on_access() {
         let text = r#"{"tokens":7,"cost":0.5,"model":"m \u00e9","flags":[1],"think_open":true}"#;
         let meta: Meta = serde_json::from_str(text).unwrap();
-        assert_eq!((meta.tokens, meta.truncated, meta.think_open), (Some(7), false, true));
+        assert_eq!(
+            (meta.tokens, meta.truncated, meta.think_open),
+            (Some(7), false, true)
+        );
         assert_eq!(meta.numbers().collect::<Vec<_>>(), [("cost", 0.5)]);
-        assert_eq!((meta.text("model").as_deref(), meta.text("cost"), meta.text("none")), (Some("m é"), None, None));
+        assert_eq!(
+            (
+                meta.text("model").as_deref(),
+                meta.text("cost"),
+                meta.text("none")
+            ),
+            (Some("m é"), None, None)
+        );
         let written = serde_json::to_string(&meta).unwrap();
         assert_eq!(serde_json::from_str::<Meta>(&written).unwrap(), meta);
-        assert_eq!(serde_json::from_value::<Meta>(serde_json::to_value(&meta).unwrap()).unwrap().rest.len(), 3);
+        assert_eq!(
+            serde_json::from_value::<Meta>(serde_json::to_value(&meta).unwrap())
+                .unwrap()
+                .rest
+                .len(),
+            3
+        );
         assert!(serde_json::from_str::<Meta>(r#"{"think_open":null}"#).is_err());
     }
 

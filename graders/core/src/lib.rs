@@ -1,11 +1,13 @@
-//! Owns the words and types every crate of Assay speaks: items, tasks, outcomes, scores, the grader and store traits, answer
-//! extraction. Owns no grader, no thread, no socket and no database.
+//! Owns the words and types every crate of Assay speaks: items, tasks, outcomes, scores, the grader
+//! and store traits, answer extraction. Owns no grader, no thread, no socket and no database.
 //!
 //! The types carry the rules of the service:
 //!
 //! - [`Score`] and [`Reward`] refuse numbers outside their range, so a reward is always finite;
-//! - an [`Outcome`] that is not `Graded` holds a [`Fault`] and no number, so a failure of ours can never become a reward of 0;
-//! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once, and [`Prepared`] grades however many completions share it.
+//! - an [`Outcome`] that is not `Graded` holds a [`Fault`] and no number, so a failure of ours can
+//!   never become a reward of 0;
+//! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once, and [`Prepared`] grades however many
+//!   completions share it.
 
 pub mod channel;
 pub mod chart;
@@ -39,7 +41,8 @@ pub use clock::{Clock, Ids, SystemClock};
 pub use error::ErrorCode;
 pub use evidence::Evidence;
 pub use grader::{
-    BoxFuture, CancelFlag, Checked, GradeContext, Grader, Nested, PrepareContext, Prepared, PureGrader, TaskError,
+    BoxFuture, CancelFlag, Checked, GradeContext, Grader, Nested, PrepareContext, Prepared,
+    PureGrader, TaskError,
 };
 pub use hash::Hash;
 pub use item::{Completion, Item, Message, Meta};

@@ -68,11 +68,13 @@ ranged! {
     Score, "a score", "finite and in [0, 1]", |v| (0.0..=1.0).contains(&v)
 }
 ranged! {
-    /// What a trainer maximises, made from score, checks and measures by the policy: finite, any sign.
+    /// What a trainer maximises, made from score, checks and measures by the policy: finite, any
+    /// sign.
     Reward, "a reward", "finite", f64::is_finite
 }
 ranged! {
-    /// Any other number a grader reports (work, calls, length): finite, its unit stated in the grader's [`Spec`](crate::Spec).
+    /// Any other number a grader reports (work, calls, length): finite, its unit stated in the
+    /// grader's [`Spec`](crate::Spec).
     Measure, "a measure", "finite", f64::is_finite
 }
 
@@ -109,7 +111,12 @@ mod tests {
 
     #[test]
     fn a_number_read_from_json_is_checked_too() {
-        let error = serde_json::from_str::<Score>("1.5").unwrap_err().to_string();
-        assert!(error.contains("a score must be finite and in [0, 1]: 1.5"), "{error}");
+        let error = serde_json::from_str::<Score>("1.5")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("a score must be finite and in [0, 1]: 1.5"),
+            "{error}"
+        );
     }
 }

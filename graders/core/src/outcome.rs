@@ -61,7 +61,8 @@ pub struct Component {
 pub struct Step {
     /// Correctness of the step.
     pub score: Score,
-    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the loss.
+    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the
+    /// loss.
     pub masked: bool,
 }
 
@@ -133,13 +134,21 @@ impl Fault {
     /// A fault that comes back when the item is sent again.
     #[must_use]
     pub fn lasting(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), retryable: false }
+        Self {
+            code,
+            message: message.into(),
+            retryable: false,
+        }
     }
 
     /// A fault that sending again may cure.
     #[must_use]
     pub fn passing(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), retryable: true }
+        Self {
+            code,
+            message: message.into(),
+            retryable: true,
+        }
     }
 }
 

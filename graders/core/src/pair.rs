@@ -1,5 +1,6 @@
-//! Pairs that a reward model learns from while a policy trains: to one prompt, a completion that a rule accepted, and one that is
-//! wrong. They are collected under the name of a model, each once, in the order they came.
+//! Pairs that a reward model learns from while a policy trains: to one prompt, a completion that a
+//! rule accepted, and one that is wrong. They are collected under the name of a model, each once,
+//! in the order they came.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,12 +22,17 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// How it is stored. The name is of all four parts, so a pair that is sent again is the same pair.
+    /// How it is stored. The name is of all four parts, so a pair that is sent again is the same
+    /// pair.
     #[must_use]
     pub fn to_body(&self) -> Body {
         // Texts and messages came from JSON, so they go back into it.
         let content = serde_json::to_vec(self).unwrap_or_default();
-        Body { hash: Hash::of_parts(&[b"pair", &content]), kind: BodyKind::Pair, content }
+        Body {
+            hash: Hash::of_parts(&[b"pair", &content]),
+            kind: BodyKind::Pair,
+            content,
+        }
     }
 }
 

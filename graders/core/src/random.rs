@@ -1,10 +1,10 @@
-//! Numbers that look random and are the same for the same seed, on every machine. Owns the generator; knows nothing of what they
-//! are for.
+//! Numbers that look random and are the same for the same seed, on every machine. Owns the
+//! generator; knows nothing of what they are for.
 
 use std::f64::consts::TAU;
 
-/// SplitMix64 (Steele, Lea and Flood 2014, doi 10.1145/2660193.2660195): one addition and three mixing steps a number, and
-/// every seed starts a stream of its own.
+/// SplitMix64 (Steele, Lea and Flood 2014, doi 10.1145/2660193.2660195): one addition and three
+/// mixing steps a number, and every seed starts a stream of its own.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -15,7 +15,8 @@ impl Random {
         Self(seed)
     }
 
-    /// The stream of this name: the words are mixed in one after the other, so that streams of different purposes differ.
+    /// The stream of this name: the words are mixed in one after the other, so that streams of
+    /// different purposes differ.
     #[must_use]
     pub fn stream(words: &[u64]) -> Self {
         let mut random = Self(0);
@@ -36,7 +37,10 @@ impl Random {
     }
 
     /// Uniform in \[0, 1).
-    #[expect(clippy::cast_precision_loss, reason = "53 bits are what an f64 holds exactly")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "53 bits are what an f64 holds exactly"
+    )]
     pub fn uniform(&mut self) -> f64 {
         const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
         (self.bits() >> 11) as f64 * UNIT
@@ -83,7 +87,9 @@ impl Random {
 
     /// A whole number between two, both included.
     pub fn between(&mut self, least: i64, most: i64) -> i64 {
-        let span = usize::try_from(most.saturating_sub(least)).unwrap_or_default().saturating_add(1);
+        let span = usize::try_from(most.saturating_sub(least))
+            .unwrap_or_default()
+            .saturating_add(1);
         least.saturating_add(i64::try_from(self.below(span)).unwrap_or_default())
     }
 
@@ -129,7 +135,9 @@ mod tests {
     #[test]
     fn bounds_hold_and_nothing_is_lost() {
         let mut random = Random::stream(&[2, 3]);
-        assert!((0..1_000).all(|_| random.below(7) < 7 && (-2..=4).contains(&random.between(-2, 4))));
+        assert!(
+            (0..1_000).all(|_| random.below(7) < 7 && (-2..=4).contains(&random.between(-2, 4)))
+        );
         assert_eq!((random.below(0), random.pick::<u8>(&[])), (0, None));
         let mut all: Vec<usize> = (0..50).collect();
         random.shuffle(&mut all);

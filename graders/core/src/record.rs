@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::channel::{Appeal, Event};
 use crate::{Hash, clock::BatchId, clock::GradeId};
 
-/// One row of the append-only table of grades. Texts named `…_json` are JSON, written once and never parsed on the way in.
+/// One row of the append-only table of grades. Texts named `…_json` are JSON, written once and
+/// never parsed on the way in.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GradeRecord {
     /// Id of the row.
@@ -112,7 +113,8 @@ impl Entry {
 }
 
 impl GradeRecord {
-    /// Whether the item passed after all: as its judge says where that has the last word, else as its grader does.
+    /// Whether the item passed after all: as its judge says where that has the last word, else as
+    /// its grader does.
     #[must_use]
     pub fn final_pass(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)

@@ -1,4 +1,5 @@
-//! Sums over grades by step, grader, outcome and verdict: what the record keeps so that nothing needs to scan grades to count them.
+//! Sums over grades by step, grader, outcome and verdict: what the record keeps so that nothing
+//! needs to scan grades to count them.
 
 use std::collections::BTreeMap;
 
@@ -85,7 +86,8 @@ impl Totals {
         sum::mean(self.score_sum, self.scores)
     }
 
-    /// Standard deviation of the scores, of these themselves and not of a larger population; `None` without one.
+    /// Standard deviation of the scores, of these themselves and not of a larger population; `None`
+    /// without one.
     #[must_use]
     pub fn score_deviation(&self) -> Option<f64> {
         sum::deviation(self.score_sum, self.score_squares, self.scores)
@@ -101,14 +103,34 @@ mod tests {
 
     #[test]
     fn mean_and_deviation_are_those_of_the_scores() {
-        let totals = Totals { grades: 5, scores: 4, score_sum: 2.0, score_squares: 2.0, ..Totals::default() };
-        assert_eq!((totals.mean_score(), totals.score_deviation()), (Some(0.5), Some(0.5)));
-        assert_eq!((Totals::default().mean_score(), Totals::default().score_deviation()), (None, None));
+        let totals = Totals {
+            grades: 5,
+            scores: 4,
+            score_sum: 2.0,
+            score_squares: 2.0,
+            ..Totals::default()
+        };
+        assert_eq!(
+            (totals.mean_score(), totals.score_deviation()),
+            (Some(0.5), Some(0.5))
+        );
+        assert_eq!(
+            (
+                Totals::default().mean_score(),
+                Totals::default().score_deviation()
+            ),
+            (None, None)
+        );
     }
 
     #[test]
     fn rounding_makes_no_deviation_of_a_negative_variance() {
-        let totals = Totals { scores: 3, score_sum: 0.3, score_squares: 0.029_999_999, ..Totals::default() };
+        let totals = Totals {
+            scores: 3,
+            score_sum: 0.3,
+            score_squares: 0.029_999_999,
+            ..Totals::default()
+        };
         assert_eq!(totals.score_deviation(), Some(0.0));
     }
 }

@@ -1,4 +1,5 @@
-//! What a grader says of itself. Command line, OpenAPI, metrics, documentation and tests read it from here.
+//! What a grader says of itself. Command line, OpenAPI, metrics, documentation and tests read it
+//! from here.
 
 use serde::Serialize;
 
@@ -61,7 +62,8 @@ pub struct Spec {
     pub measures: &'static [MeasureSpec],
     /// Whether grading again always gives the same verdict; only then are results cached.
     pub deterministic: bool,
-    /// Whether verdicts depend on the prompt or on facts beyond `think_open`, so that the cache must tell them apart.
+    /// Whether verdicts depend on the prompt or on facts beyond `think_open`, so that the cache
+    /// must tell them apart.
     pub reads_context: bool,
     /// Most items of one task that it is asked about at once: 1 where nothing is gained by more.
     pub at_once: usize,
@@ -79,6 +81,9 @@ impl Spec {
     /// Whether `verdict` is a pass; `None` where it has no notion of it.
     #[must_use]
     pub fn pass(&self, verdict: Verdict) -> Option<bool> {
-        self.verdicts.iter().find(|spec| spec.verdict == verdict).map_or(Some(false), |spec| spec.pass)
+        self.verdicts
+            .iter()
+            .find(|spec| spec.verdict == verdict)
+            .map_or(Some(false), |spec| spec.pass)
     }
 }

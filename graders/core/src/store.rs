@@ -33,12 +33,13 @@ pub struct RecordState {
     pub pending: u64,
     /// Entries that the database rejected; see [`Reader::set_aside`].
     pub set_aside: u64,
-    /// Why entries cannot be applied to the database; `None` if they can. Until they are applied they are durable and
-    /// visible.
+    /// Why entries cannot be applied to the database; `None` if they can. Until they are applied
+    /// they are durable and visible.
     pub apply_error: Option<String>,
 }
 
-/// A recorded entry that the database rejected because of its contents. It is durable but not visible to reads.
+/// A recorded entry that the database rejected because of its contents. It is durable but not
+/// visible to reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetAside {
     /// Its name, unique among the entries set aside.
@@ -60,9 +61,11 @@ pub type Retried = (SetAside, Option<String>);
 
 /// The durable side.
 pub trait Recorder: Send + Sync {
-    /// Appends `entry`. Once this answers `Ok`, the entry survives `kill -9` and power loss, and every read sees it.
+    /// Appends `entry`. Once this answers `Ok`, the entry survives `kill -9` and power loss, and
+    /// every read sees it.
     ///
-    /// Appending a grade whose id is already there changes nothing: sent again, a batch is not written twice.
+    /// Appending a grade whose id is already there changes nothing: sent again, a batch is not
+    /// written twice.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`]: nothing of the entry may be relied on.
@@ -71,8 +74,8 @@ pub trait Recorder: Send + Sync {
     /// Stops taking entries and brings all taken ones into the database.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Retries the entries that are set aside and returns the result for each. Entries that are applied are removed
-    /// from those set aside.
+    /// Retries the entries that are set aside and returns the result for each. Entries that are
+    /// applied are removed from those set aside.
     ///
     /// # Errors
     /// [`StoreError::Unavailable`] if they cannot be listed.
@@ -115,24 +118,34 @@ pub struct GradeFilter {
 }
 
 impl GradeFilter {
-    /// Whether `grade` is one of those the filter keeps: the definition every database query is held to.
+    /// Whether `grade` is one of those the filter keeps: the definition every database query is
+    /// held to.
     #[must_use]
     pub fn keeps(&self, grade: &GradeRecord) -> bool {
         fn same<T: PartialEq>(wanted: Option<&T>, got: Option<&T>) -> bool {
             wanted.is_none_or(|wanted| Some(wanted) == got)
         }
-        self.run.as_deref().is_none_or(|run| grade.run.as_deref() == Some(run))
+        self.run
+            .as_deref()
+            .is_none_or(|run| grade.run.as_deref() == Some(run))
             && same(self.step.as_ref(), grade.step.as_ref())
             && same(self.grader.as_ref(), Some(&grade.grader))
             && same(self.channel.as_ref(), Some(&grade.channel))
             && same(self.outcome.as_ref(), Some(&grade.outcome))
             && same(self.verdict.as_ref(), grade.verdict.as_ref())
-            && self.appeal.as_deref().is_none_or(|word| grade.appeal.as_ref().map(Appeal::word) == Some(word))
+            && self
+                .appeal
+                .as_deref()
+                .is_none_or(|word| grade.appeal.as_ref().map(Appeal::word) == Some(word))
             && same(self.batch.as_ref(), Some(&grade.batch))
             && same(self.item.as_ref(), grade.item.as_ref())
             && same(self.group.as_ref(), grade.group.as_ref())
-            && self.score_min.is_none_or(|min| grade.score.is_some_and(|score| score >= min))
-            && self.score_max.is_none_or(|max| grade.score.is_some_and(|score| score <= max))
+            && self
+                .score_min
+                .is_none_or(|min| grade.score.is_some_and(|score| score >= min))
+            && self
+                .score_max
+                .is_none_or(|max| grade.score.is_some_and(|score| score <= max))
             && self.since_us.is_none_or(|since| grade.time_us >= since)
             && self.until_us.is_none_or(|until| grade.time_us < until)
     }
@@ -172,7 +185,8 @@ pub struct RunSummary {
     pub last_us: i64,
 }
 
-/// The reading side. Every read sees all that [`Recorder::record`] answered for, whether it has reached the database or not.
+/// The reading side. Every read sees all that [`Recorder::record`] answered for, whether it has
+/// reached the database or not.
 pub trait Reader: Send + Sync {
     /// One grade.
     ///
@@ -203,14 +217,19 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>>;
 
-    /// What is counted of a run, by stretches of `width` steps, at least 1; see [`stretch`](crate::chart::stretch). Of an unknown run
-    /// nothing.
+    /// What is counted of a run, by stretches of `width` steps, at least 1; see
+    /// [`stretch`](crate::chart::stretch). Of an unknown run nothing.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>>;
+    fn run_steps<'a>(
+        &'a self,
+        run: &'a str,
+        width: i64,
+    ) -> BoxFuture<'a, Result<Steps, StoreError>>;
 
-    /// Sums over the grades of a run, by step, grader, outcome and verdict. Of an unknown run there are none.
+    /// Sums over the grades of a run, by step, grader, outcome and verdict. Of an unknown run there
+    /// are none.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -226,7 +245,8 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
+    fn claim<'a>(&'a self, key: &'a RequestKey)
+    -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
 
     /// Everything counted of channels.
     ///
@@ -248,13 +268,17 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
+    fn adjudications(&self, grade: GradeId)
+    -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
 
     /// What operators said last of any grade, the newest word first, at most `limit`.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
+    fn last_adjudications(
+        &self,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
 
     /// Those of `grades` that were drawn for operators.
     ///
@@ -266,14 +290,24 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>>;
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>>;
 
-    /// Pairs of a model in the order of arrival, those with a number above `after`, at most `limit`. A number is given when the pair
-    /// reaches the database, so this waits until those that were recorded before have reached it: no later pair gets a lower number.
+    /// Pairs of a model in the order of arrival, those with a number above `after`, at most
+    /// `limit`. A number is given when the pair reaches the database, so this waits until those
+    /// that were recorded before have reached it: no later pair gets a lower number.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>>;
+    fn pairs<'a>(
+        &'a self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>>;
 
     /// Checks of datasets with an id below `before`, the newest first, at most `limit`.
     ///
@@ -289,7 +323,8 @@ pub trait Reader: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
-    fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>>;
+    fn dataset_check(&self, id: BatchId)
+    -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>>;
 
     /// Checks that grades can be recorded and read; the error has the reason if not.
     ///

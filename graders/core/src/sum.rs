@@ -1,11 +1,15 @@
-//! Sums that stay finite. Measures, and rewards computed from them, may be any finite number. The sum of two can
-//! already overflow to infinity, and infinity can later turn into NaN, which neither the database nor JSON can
-//! represent.
+//! Sums that stay finite. Measures, and rewards computed from them, may be any finite number. The
+//! sum of two can already overflow to infinity, and infinity can later turn into NaN, which neither
+//! the database nor JSON can represent.
 
 /// The nearest finite number; 0 for NaN.
 #[must_use]
 pub fn finite(number: f64) -> f64 {
-    if number.is_nan() { 0.0 } else { number.clamp(f64::MIN, f64::MAX) }
+    if number.is_nan() {
+        0.0
+    } else {
+        number.clamp(f64::MIN, f64::MAX)
+    }
 }
 
 /// Adds `number` to `sum`, which saturates at the largest finite numbers.
@@ -21,18 +25,29 @@ pub fn square(number: f64) -> f64 {
 
 /// The mean of `count` numbers with this sum; `None` if `count` is 0.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "less than 2^52 numbers are counted")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "less than 2^52 numbers are counted"
+)]
 pub fn mean(sum: f64, count: u64) -> Option<f64> {
     (count > 0).then(|| finite(sum) / count as f64)
 }
 
-/// The population standard deviation of `count` numbers with this sum and sum of squares; `None` if `count` is 0.
+/// The population standard deviation of `count` numbers with this sum and sum of squares; `None` if
+/// `count` is 0.
 #[must_use]
-#[expect(clippy::cast_precision_loss, reason = "less than 2^52 numbers are counted")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "less than 2^52 numbers are counted"
+)]
 pub fn deviation(sum: f64, squares: f64, count: u64) -> Option<f64> {
     let mean = mean(sum, count)?;
     // Rounding can turn a variance of 0 into a small negative number.
-    Some((finite(squares) / count as f64 - square(mean)).max(0.0).sqrt())
+    Some(
+        (finite(squares) / count as f64 - square(mean))
+            .max(0.0)
+            .sqrt(),
+    )
 }
 
 #[cfg(test)]
@@ -55,7 +70,10 @@ mod tests {
 
     #[test]
     fn mean_and_deviation_are_those_of_the_numbers() {
-        assert_eq!((mean(2.0, 4), deviation(2.0, 2.0, 4)), (Some(0.5), Some(0.5)));
+        assert_eq!(
+            (mean(2.0, 4), deviation(2.0, 2.0, 4)),
+            (Some(0.5), Some(0.5))
+        );
         assert_eq!((mean(0.0, 0), deviation(0.0, 0.0, 0)), (None, None));
         assert_eq!(deviation(0.3, 0.029_999_999, 3), Some(0.0));
     }

@@ -12,12 +12,16 @@ impl GraderTable {
     /// A table of these graders.
     ///
     /// # Panics
-    /// When two graders have one name: the table is written by hand, and a start that fails shows the slip at once.
+    /// When two graders have one name: the table is written by hand, and a start that fails shows
+    /// the slip at once.
     #[must_use]
     pub fn new(graders: Vec<Arc<dyn Grader>>) -> Self {
         for (at, grader) in graders.iter().enumerate() {
             let name = grader.spec().name;
-            assert!(graders[..at].iter().all(|other| other.spec().name != name), "two graders are named `{name}`");
+            assert!(
+                graders[..at].iter().all(|other| other.spec().name != name),
+                "two graders are named `{name}`"
+            );
         }
         Self(graders.into())
     }
@@ -28,9 +32,14 @@ impl GraderTable {
     /// [`ErrorCode::UnknownGrader`], with the names there are.
     pub fn get(&self, task: &Task) -> Result<&Arc<dyn Grader>, TaskError> {
         self.by_name(task.kind.as_str()).ok_or_else(|| {
-            let known = self.iter().map(|grader| format!("`{}`", grader.spec().name));
-            let message =
-                format!("no grader is named `{}`; this node has {}", task.kind, known.collect::<Vec<_>>().join(", "));
+            let known = self
+                .iter()
+                .map(|grader| format!("`{}`", grader.spec().name));
+            let message = format!(
+                "no grader is named `{}`; this node has {}",
+                task.kind,
+                known.collect::<Vec<_>>().join(", ")
+            );
             TaskError::new(ErrorCode::UnknownGrader, "/type", message)
         })
     }

@@ -1,4 +1,5 @@
-//! What a completion should achieve and how to check it. Opaque here: each grader's own `task.rs` reads the body.
+//! What a completion should achieve and how to check it. Opaque here: each grader's own `task.rs`
+//! reads the body.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -12,7 +13,8 @@ use serde_path_to_error::Segment;
 
 use crate::{ErrorCode, Hash, TaskError};
 
-/// Deepest nesting of arrays and objects a task may have. Beyond it reading would have to recurse without a bound.
+/// Deepest nesting of arrays and objects a task may have. Beyond it reading would have to recurse
+/// without a bound.
 pub const MAX_DEPTH: usize = 100;
 
 /// The name of a grader, as it stands in a task's `type`.
@@ -39,15 +41,17 @@ impl fmt::Display for TaskKind {
     }
 }
 
-/// A JSON text kept as it was written, insignificant white space removed. Numbers keep their digits.
+/// A JSON text kept as it was written, insignificant white space removed. Numbers keep their
+/// digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RawJson(Arc<str>);
 
 impl RawJson {
     /// Removes insignificant white space and checks the depth of nesting.
     ///
-    /// The result is the identity of a task: same text, same hash. Keys are not sorted, so that `{"a":1,"b":2}` and
-    /// `{"b":2,"a":1}` are prepared apart, which costs time and never a wrong answer.
+    /// The result is the identity of a task: same text, same hash. Keys are not sorted, so that
+    /// `{"a":1,"b":2}` and `{"b":2,"a":1}` are prepared apart, which costs time and never a wrong
+    /// answer.
     ///
     /// # Errors
     /// [`TaskError`] with [`ErrorCode::TooDeep`] beyond [`MAX_DEPTH`].
@@ -110,11 +114,16 @@ impl Serialize for RawJson {
     }
 }
 
-/// Rejects what parsing the value would reject, because it is kept unparsed and parsed later by other code.
+/// Rejects what parsing the value would reject, because it is kept unparsed and parsed later by
+/// other code.
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let too_deep = |_| de::Error::custom(format_args!("it nests deeper than {MAX_DEPTH} levels; flatten it"));
+        let too_deep = |_| {
+            de::Error::custom(format_args!(
+                "it nests deeper than {MAX_DEPTH} levels; flatten it"
+            ))
+        };
         let compact = Self::compact(&raw).map_err(too_deep)?;
         let _: Readable = serde_json::from_str(compact.get())
             .map_err(|error| de::Error::custom(without_position(&error.to_string())))?;
@@ -199,7 +208,11 @@ impl Task {
         // Otherwise `["math"]` would be read as an object whose first field is `type`.
         if !body.get().starts_with('{') {
             let reason = "a task is an object with a `type`, the name of its grader";
-            return Err(TaskError::new(ErrorCode::InvalidTask, "", reason.to_owned()));
+            return Err(TaskError::new(
+                ErrorCode::InvalidTask,
+                "",
+                reason.to_owned(),
+            ));
         }
         let head: Head = serde_json::from_str(body.get()).map_err(|error| {
             let reason = if error.to_string().starts_with("missing field") {
@@ -210,7 +223,11 @@ impl Task {
             TaskError::new(ErrorCode::InvalidTask, "/type", reason.to_owned())
         })?;
         let hash = Hash::of(body.get().as_bytes());
-        Ok(Self { kind: TaskKind::new(&head.r#type), body, hash })
+        Ok(Self {
+            kind: TaskKind::new(&head.r#type),
+            body,
+            hash,
+        })
     }
 
     /// Reads a task from JSON text; see [`Task::from_raw`].
@@ -218,25 +235,38 @@ impl Task {
     /// # Errors
     /// As [`Task::from_raw`], and for text that is not JSON.
     pub fn from_json(text: &str) -> Result<Self, TaskError> {
-        let raw: &RawValue = serde_json::from_str(text)
-            .map_err(|error| TaskError::new(ErrorCode::InvalidTask, "", format!("the task is not JSON: {error}")))?;
+        let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
+            TaskError::new(
+                ErrorCode::InvalidTask,
+                "",
+                format!("the task is not JSON: {error}"),
+            )
+        })?;
         Self::from_raw(raw)
     }
 
     /// The same task with some of its fields set to these JSON values; all others keep their texts.
     ///
     /// # Errors
-    /// [`TaskError`] for `type`, which decides who grades and cannot be set, and as [`Task::from_raw`].
+    /// [`TaskError`] for `type`, which decides who grades and cannot be set, and as
+    /// [`Task::from_raw`].
     pub fn with_fields(&self, set: &BTreeMap<String, Box<RawValue>>) -> Result<Self, TaskError> {
         if set.contains_key("type") {
             let message = "`type` names the grader of a stored task and cannot be set".to_owned();
             return Err(TaskError::new(ErrorCode::InvalidTask, "/type", message));
         }
-        let UniqueKeys(fields) = serde_json::from_str(self.body.get())
-            .map_err(|error| TaskError::new(ErrorCode::InvalidTask, "", without_position(&error.to_string())))?;
+        let UniqueKeys(fields) = serde_json::from_str(self.body.get()).map_err(|error| {
+            TaskError::new(
+                ErrorCode::InvalidTask,
+                "",
+                without_position(&error.to_string()),
+            )
+        })?;
         let kept = fields.into_iter().filter(|(key, _)| !set.contains_key(key));
         let all = kept.chain(set.iter().map(|(key, value)| (key.clone(), &**value)));
-        let members: Vec<String> = all.map(|(key, value)| format!("{}:{}", Value::String(key), value.get())).collect();
+        let members: Vec<String> = all
+            .map(|(key, value)| format!("{}:{}", Value::String(key), value.get()))
+            .collect();
         Self::from_json(&format!("{{{}}}", members.join(",")))
     }
 
@@ -248,32 +278,49 @@ impl Task {
 
     /// Reads the body into the grader's own shape, the `type` key put aside first.
     ///
-    /// Shapes use `#[serde(deny_unknown_fields)]`: a typo in a task changes grades, so it is refused.
+    /// Shapes use `#[serde(deny_unknown_fields)]`: a typo in a task changes grades, so it is
+    /// refused.
     ///
     /// # Errors
     /// [`TaskError`] that names the field by a JSON pointer relative to the task.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
         let invalid = |error: &serde_json::Error, pointer: String| {
-            TaskError::new(ErrorCode::InvalidTask, &pointer, without_position(&error.to_string()))
+            TaskError::new(
+                ErrorCode::InvalidTask,
+                &pointer,
+                without_position(&error.to_string()),
+            )
         };
-        let UniqueKeys(fields) =
-            serde_json::from_str(self.body.get()).map_err(|error| invalid(&error, String::new()))?;
-        let fields: Vec<_> = fields.into_iter().filter(|(key, _)| key != "type").collect();
+        let UniqueKeys(fields) = serde_json::from_str(self.body.get())
+            .map_err(|error| invalid(&error, String::new()))?;
+        let fields: Vec<_> = fields
+            .into_iter()
+            .filter(|(key, _)| key != "type")
+            .collect();
         // From text, not from values: numbers keep their digits for graders that read them raw.
-        let pair = |(key, value): &(String, &RawValue)| format!("{}:{}", Value::String(key.clone()), value.get());
-        let body = format!("{{{}}}", fields.iter().map(pair).collect::<Vec<_>>().join(","));
-        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&body)).map_err(|error| {
-            let mut pointer = json_pointer(error.path());
-            let error = error.into_inner();
-            // The path of a field that nobody knows ends before it.
-            let message = error.to_string();
-            let unknown = message.strip_prefix("unknown field `").and_then(|rest| rest.split('`').next());
-            let step = unknown.map(|unknown| format!("/{}", escaped(unknown)));
-            if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
-                pointer.push_str(&step);
-            }
-            invalid(&error, pointer)
-        })
+        let pair = |(key, value): &(String, &RawValue)| {
+            format!("{}:{}", Value::String(key.clone()), value.get())
+        };
+        let body = format!(
+            "{{{}}}",
+            fields.iter().map(pair).collect::<Vec<_>>().join(",")
+        );
+        serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(&body)).map_err(
+            |error| {
+                let mut pointer = json_pointer(error.path());
+                let error = error.into_inner();
+                // The path of a field that nobody knows ends before it.
+                let message = error.to_string();
+                let unknown = message
+                    .strip_prefix("unknown field `")
+                    .and_then(|rest| rest.split('`').next());
+                let step = unknown.map(|unknown| format!("/{}", escaped(unknown)));
+                if let Some(step) = step.filter(|step| !pointer.ends_with(step)) {
+                    pointer.push_str(&step);
+                }
+                invalid(&error, pointer)
+            },
+        )
     }
 }
 
@@ -291,7 +338,10 @@ impl<'de> Deserialize<'de> for UniqueKeys<'de> {
                 f.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<UniqueKeys<'de>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(
+                self,
+                mut object: A,
+            ) -> Result<UniqueKeys<'de>, A::Error> {
                 let (mut fields, mut keys) = (Vec::new(), HashSet::new());
                 while let Some((key, value)) = object.next_entry::<String, &'de RawValue>()? {
                     if !keys.insert(key.clone()) {
@@ -325,7 +375,11 @@ fn escaped(key: &str) -> String {
 
 /// serde_json's message without its ` at line 1 column 5`, which would count in the compacted task.
 fn without_position(message: &str) -> String {
-    message.split(" at line ").next().unwrap_or(message).to_owned()
+    message
+        .split(" at line ")
+        .next()
+        .unwrap_or(message)
+        .to_owned()
 }
 
 #[cfg(test)]
@@ -348,11 +402,19 @@ mod tests {
 
     #[test]
     fn rejects_tasks_that_are_not_objects() {
-        for (json, pointer) in
-            [(r#"["math"]"#, ""), ("5", ""), (r#""math""#, ""), (r#"{"type":5}"#, "/type"), ("{}", "/type")]
-        {
+        for (json, pointer) in [
+            (r#"["math"]"#, ""),
+            ("5", ""),
+            (r#""math""#, ""),
+            (r#"{"type":5}"#, "/type"),
+            ("{}", "/type"),
+        ] {
             let error = Task::from_json(json).unwrap_err();
-            assert_eq!((error.code, error.pointer.as_str()), (ErrorCode::InvalidTask, pointer), "{json}");
+            assert_eq!(
+                (error.code, error.pointer.as_str()),
+                (ErrorCode::InvalidTask, pointer),
+                "{json}"
+            );
         }
     }
 
@@ -367,32 +429,54 @@ mod tests {
         let task = Task::from_json(r#"{"type":"math","answer":"1","tolerence":1}"#).unwrap();
         let error = task.parse::<Shape>().unwrap_err();
         assert_eq!(error.pointer, "/tolerence");
-        assert!(error.message.contains("unknown field `tolerence`"), "{error}");
+        assert!(
+            error.message.contains("unknown field `tolerence`"),
+            "{error}"
+        );
         let task = Task::from_json(r#"{"type":"math","answer":"1","a/b~":1}"#).unwrap();
         assert_eq!(task.parse::<Shape>().unwrap_err().pointer, "/a~1b~0");
     }
 
     #[test]
     fn fields_are_set_and_the_others_keep_their_digits() {
-        let task = Task::from_json(r#"{"type":"math","answer":"1","rel_tol":1e-3,"abs_tol":0.10}"#).unwrap();
+        let task = Task::from_json(r#"{"type":"math","answer":"1","rel_tol":1e-3,"abs_tol":0.10}"#)
+            .unwrap();
         let set = |name: &str, value: &str| {
-            BTreeMap::from([(name.to_owned(), RawValue::from_string(value.to_owned()).unwrap())])
+            BTreeMap::from([(
+                name.to_owned(),
+                RawValue::from_string(value.to_owned()).unwrap(),
+            )])
         };
         let changed = task.with_fields(&set("rel_tol", "0.5")).unwrap();
-        assert_eq!(changed.body.get(), r#"{"type":"math","answer":"1","abs_tol":0.10,"rel_tol":0.5}"#);
+        assert_eq!(
+            changed.body.get(),
+            r#"{"type":"math","answer":"1","abs_tol":0.10,"rel_tol":0.5}"#
+        );
         assert_eq!(task.with_fields(&BTreeMap::new()).unwrap(), task);
-        assert_eq!(task.with_fields(&set("type", "\"code\"")).unwrap_err().pointer, "/type");
+        assert_eq!(
+            task.with_fields(&set("type", "\"code\""))
+                .unwrap_err()
+                .pointer,
+            "/type"
+        );
     }
 
     #[test]
     fn a_key_stands_once() {
         let task = Task::from_json(r#"{"type":"math","answer":"1","answer":"2"}"#).unwrap();
-        assert_eq!(task.parse::<Shape>().unwrap_err().message, "duplicate field `answer`");
+        assert_eq!(
+            task.parse::<Shape>().unwrap_err().message,
+            "duplicate field `answer`"
+        );
     }
 
     #[test]
     fn depth_is_bounded() {
-        let deep = format!("{{\"type\":\"math\",\"answer\":{}1{}}}", "[".repeat(5000), "]".repeat(5000));
+        let deep = format!(
+            "{{\"type\":\"math\",\"answer\":{}1{}}}",
+            "[".repeat(5000),
+            "]".repeat(5000)
+        );
         assert_eq!(Task::from_json(&deep).unwrap_err().code, ErrorCode::TooDeep);
     }
 }

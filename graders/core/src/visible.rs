@@ -1,10 +1,11 @@
-//! Escapes untrusted text for display on terminals, in logs and on pages, so that it cannot move the cursor, change
-//! colours, change the text direction or contain invisible characters.
+//! Escapes untrusted text for display on terminals, in logs and on pages, so that it cannot move
+//! the cursor, change colours, change the text direction or contain invisible characters.
 
 use std::fmt::{self, Write};
 use std::io;
 
-/// Displays a text with its unsafe characters escaped: on terminals and in reports as `\u{202e}`, on pages as `⟨202E⟩`.
+/// Displays a text with its unsafe characters escaped: on terminals and in reports as `\u{202e}`,
+/// on pages as `⟨202E⟩`.
 #[derive(Debug, Clone, Copy)]
 pub struct Visible<'t> {
     text: &'t str,
@@ -22,19 +23,31 @@ impl<'t> Visible<'t> {
     /// A multi-line text for a terminal: line breaks and tabs are kept.
     #[must_use]
     pub fn lines(text: &'t str) -> Self {
-        Self { text, lines: true, form: Form::Escape }
+        Self {
+            text,
+            lines: true,
+            form: Form::Escape,
+        }
     }
 
     /// A single-line text, such as a table cell or a name in a message.
     #[must_use]
     pub fn line(text: &'t str) -> Self {
-        Self { text, lines: false, form: Form::Escape }
+        Self {
+            text,
+            lines: false,
+            form: Form::Escape,
+        }
     }
 
     /// A multi-line text for a page, where a backslash escape would look like part of the text.
     #[must_use]
     pub fn page(text: &'t str) -> Self {
-        Self { text, lines: true, form: Form::CodePoint }
+        Self {
+            text,
+            lines: true,
+            form: Form::CodePoint,
+        }
     }
 }
 
@@ -48,7 +61,8 @@ impl fmt::Display for Visible<'_> {
     }
 }
 
-/// Escapes characters in JSON that are unsafe on a terminal. The value is unchanged, since they occur only in strings.
+/// Escapes characters in JSON that are unsafe on a terminal. The value is unchanged, since they
+/// occur only in strings.
 #[must_use]
 pub fn json(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
@@ -57,7 +71,11 @@ pub fn json(json: &str) -> String {
         &mut out,
         // In JSON these occur only between tokens.
         |c| !matches!(c, '\n' | '\r' | '\t'),
-        |c, out| c.encode_utf16(&mut [0; 2]).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}")),
+        |c, out| {
+            c.encode_utf16(&mut [0; 2])
+                .iter()
+                .try_for_each(|unit| write!(out, "\\u{unit:04x}"))
+        },
     );
     // Writing into a `String` does not fail.
     debug_assert!(escaped.is_ok());
@@ -113,26 +131,31 @@ fn is_unsafe(c: char) -> bool {
     )
 }
 
-/// Whether a character has no width but a legitimate use after certain others: joiners and variation selectors.
+/// Whether a character has no width but a legitimate use after certain others: joiners and
+/// variation selectors.
 fn is_joiner(c: char) -> bool {
     matches!(c, '\u{200c}' | '\u{200d}' | '\u{fe00}'..='\u{fe0f}')
 }
 
-/// Whether a joiner is legitimate here: one after a visible character. Several in a row, or some after ASCII letters,
-/// can hide text.
+/// Whether a joiner is legitimate here: one after a visible character. Several in a row, or some
+/// after ASCII letters, can hide text.
 fn joins(before: Option<char>, joiner: char) -> bool {
     before.is_some_and(|before| match before {
         // In emoji a joiner may follow a variation selector.
         '\u{fe00}'..='\u{fe0f}' => joiner == '\u{200d}',
         before if is_joiner(before) || is_unsafe(before) || before.is_whitespace() => false,
-        before if before.is_ascii() => joiner == '\u{fe0f}' && matches!(before, '0'..='9' | '#' | '*'),
+        before if before.is_ascii() => {
+            joiner == '\u{fe0f}' && matches!(before, '0'..='9' | '#' | '*')
+        }
         _ => true,
     })
 }
 
-/// A writer for untrusted text to a terminal that escapes unsafe characters. Line breaks and tabs are kept.
+/// A writer for untrusted text to a terminal that escapes unsafe characters. Line breaks and tabs
+/// are kept.
 ///
-/// Each string must be written by a single call, as `write!` does. Bytes that are not UTF-8 are replaced.
+/// Each string must be written by a single call, as `write!` does. Bytes that are not UTF-8 are
+/// replaced.
 #[derive(Debug)]
 pub struct VisibleWriter<W>(pub W);
 
@@ -161,20 +184,34 @@ mod tests {
             Visible::lines(text).to_string(),
             "a\\u{202e}b\\u{0}c\td\n\\u{1b}[2J\\u{200b}\\u{9b}31m\\u{7f}\\u{2066}"
         );
-        assert_eq!(Visible::page(text).to_string(), "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩⟨009B⟩31m⟨007F⟩⟨2066⟩");
+        assert_eq!(
+            Visible::page(text).to_string(),
+            "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩⟨009B⟩31m⟨007F⟩⟨2066⟩"
+        );
         assert_eq!(Visible::line("a\tb\r\n").to_string(), "a\\tb\\r\\n");
-        assert_eq!(Visible::page("a\u{ad}b\u{3164}c\u{e0041}").to_string(), "a⟨00AD⟩b⟨3164⟩c⟨E0041⟩");
+        assert_eq!(
+            Visible::page("a\u{ad}b\u{3164}c\u{e0041}").to_string(),
+            "a⟨00AD⟩b⟨3164⟩c⟨E0041⟩"
+        );
     }
 
     #[test]
     fn keeps_joiners_in_legitimate_positions() {
-        for text in
-            ["שלום ½ 🙂", "👩\u{200d}🚀", "❤\u{fe0f}", "👁\u{fe0f}\u{200d}🗨", "1\u{fe0f}\u{20e3}", "می\u{200c}خواهم"]
-        {
+        for text in [
+            "שלום ½ 🙂",
+            "👩\u{200d}🚀",
+            "❤\u{fe0f}",
+            "👁\u{fe0f}\u{200d}🗨",
+            "1\u{fe0f}\u{20e3}",
+            "می\u{200c}خواهم",
+        ] {
             assert_eq!(Visible::line(text).to_string(), text);
         }
         assert_eq!(Visible::line("a\u{200d}b").to_string(), "a\\u{200d}b");
-        assert_eq!(Visible::line("🙂\u{fe01}\u{fe02}").to_string(), "🙂\u{fe01}\\u{fe02}");
+        assert_eq!(
+            Visible::line("🙂\u{fe01}\u{fe02}").to_string(),
+            "🙂\u{fe01}\\u{fe02}"
+        );
         assert_eq!(Visible::line("\u{fe0f}").to_string(), "\\u{fe0f}");
     }
 
@@ -182,8 +219,15 @@ mod tests {
     fn json_keeps_its_value() {
         let value = serde_json::json!({ "a\u{202e}": ["\u{7f}\u{9b}\n", "\u{e0041}", "é🙂"] });
         let written = json(&serde_json::to_string_pretty(&value).unwrap());
-        assert_eq!(serde_json::from_str::<serde_json::Value>(&written).unwrap(), value);
-        assert!(written.contains("a\\u202e") && written.contains("\\udb40\\udc41") && !written.contains('\u{9b}'));
+        assert_eq!(
+            serde_json::from_str::<serde_json::Value>(&written).unwrap(),
+            value
+        );
+        assert!(
+            written.contains("a\\u202e")
+                && written.contains("\\udb40\\udc41")
+                && !written.contains('\u{9b}')
+        );
     }
 
     #[test]
@@ -191,6 +235,9 @@ mod tests {
         let mut out = VisibleWriter(Vec::new());
         let (name, value) = ("a\u{1b}[2J", "\u{202e}");
         writeln!(out, "{name}: {value}").unwrap();
-        assert_eq!(String::from_utf8(out.0).unwrap(), "a\\u{1b}[2J: \\u{202e}\n");
+        assert_eq!(
+            String::from_utf8(out.0).unwrap(),
+            "a\\u{1b}[2J: \\u{202e}\n"
+        );
     }
 }

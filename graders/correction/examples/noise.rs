@@ -1,8 +1,10 @@
-//! What noise of verifiers does to training, what correcting rewards changes, and what appeals change: a small simulation with the
-//! crate's own formulas, beside the numbers of an earlier simulation.
+//! What noise of verifiers does to training, what correcting rewards changes, and what appeals
+//! change: a small simulation with the crate's own formulas, beside the numbers of an earlier
+//! simulation.
 //!
-//! `cargo run -p assay-correction --example noise [-- --seeds N] [--svg FILE]` trains; `-- coverage` asks instead how often the
-//! intervals of a channel's rates hold the truth. Both print Markdown, the same on every machine.
+//! `cargo run -p assay-correction --example noise [-- --seeds N] [--svg FILE]` trains; `--
+//! coverage` asks instead how often the intervals of a channel's rates hold the truth. Both print
+//! Markdown, the same on every machine.
 
 mod noise {
     pub(crate) mod chart;
@@ -37,15 +39,25 @@ impl Arguments {
         let wrong = |message: String| io::Error::new(io::ErrorKind::InvalidInput, message);
         let (mut arguments, mut words) = (Self::default(), words);
         while let Some(word) = words.next() {
-            let mut value = || words.next().ok_or_else(|| wrong(format!("`{word}` needs a value")));
+            let mut value = || {
+                words
+                    .next()
+                    .ok_or_else(|| wrong(format!("`{word}` needs a value")))
+            };
             match word.as_str() {
                 "coverage" => arguments.coverage = true,
                 "--svg" => arguments.svg = Some(value()?),
                 "--seeds" => {
                     let seeds = value()?.parse().ok().filter(|seeds| *seeds >= 2);
-                    arguments.seeds = Some(seeds.ok_or_else(|| wrong("`--seeds` is a number from 2".to_owned()))?);
+                    arguments.seeds = Some(
+                        seeds.ok_or_else(|| wrong("`--seeds` is a number from 2".to_owned()))?,
+                    );
                 }
-                _ => return Err(wrong(format!("`{word}` is not `coverage`, `--seeds N` or `--svg FILE`"))),
+                _ => {
+                    return Err(wrong(format!(
+                        "`{word}` is not `coverage`, `--seeds N` or `--svg FILE`"
+                    )));
+                }
             }
         }
         Ok(arguments)

@@ -1,7 +1,9 @@
-//! Owns what is known of verifier noise and what rewards are made of: rates of channels, appeals, policies, statistics of groups,
-//! histories of prompts. Pure functions and their state; owns no grading, no storage and no clock.
+//! Owns what is known of verifier noise and what rewards are made of: rates of channels, appeals,
+//! policies, statistics of groups, histories of prompts. Pure functions and their state; owns no
+//! grading, no storage and no clock.
 //!
-//! A member without a reward (ungradable, failed) is masked: it does not vote, and its place in every array is null.
+//! A member without a reward (ungradable, failed) is masked: it does not vote, and its place in
+//! every array is null.
 
 pub mod appeal;
 pub mod channel;

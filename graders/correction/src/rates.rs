@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::policy::read::number;
 
-/// How often a verifier is wrong, both ways. The verdict is noisy given the truth and nothing else: class-conditional noise
-/// (arXiv 2510.00915).
+/// How often a verifier is wrong, both ways. The verdict is noisy given the truth and nothing else:
+/// class-conditional noise (arXiv 2510.00915).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Rates {
@@ -34,7 +34,10 @@ impl TryFrom<Unchecked> for Rates {
 
 impl Rates {
     /// Of a verifier that never errs.
-    pub const CLEAN: Self = Self { rho0: 0.0, rho1: 0.0 };
+    pub const CLEAN: Self = Self {
+        rho0: 0.0,
+        rho1: 0.0,
+    };
 
     /// Rates, each in \[0, 1\]; `None` outside.
     #[must_use]
@@ -55,10 +58,12 @@ impl Rates {
         (self.rho0 + self.j() * p).clamp(0.0, 1.0)
     }
 
-    /// Backward correction of a verdict (arXiv 2510.00915): (r - rho0) / J, unbiased for the truth when the noise is fresh.
+    /// Backward correction of a verdict (arXiv 2510.00915): (r - rho0) / J, unbiased for the truth
+    /// when the noise is fresh.
     ///
-    /// For a trainer that uses rewards as they are. A trainer that centres by group loses nothing and gains nothing by it within
-    /// one channel, and one that divides by the group's deviation gets the raw advantages back exactly.
+    /// For a trainer that uses rewards as they are. A trainer that centres by group loses nothing
+    /// and gains nothing by it within one channel, and one that divides by the group's deviation
+    /// gets the raw advantages back exactly.
     ///
     /// `None` unless J > 0: the sign would turn or the number be infinite.
     #[must_use]
@@ -67,17 +72,18 @@ impl Rates {
         (j > 0.0).then(|| (f64::from(u8::from(pass)) - self.rho0) / j)
     }
 
-    /// Forward coefficient of a verdict (arXiv 2510.00915): rho1 for a pass, rho1 - 1 for none; its mean given the truth is
-    /// J (R* - 1).
+    /// Forward coefficient of a verdict (arXiv 2510.00915): rho1 for a pass, rho1 - 1 for none; its
+    /// mean given the truth is J (R* - 1).
     ///
-    /// To be used *as* the advantage, on policy, without centring. Across channels it has to be divided by J.
+    /// To be used *as* the advantage, on policy, without centring. Across channels it has to be
+    /// divided by J.
     #[must_use]
     pub fn forward(&self, pass: bool) -> f64 {
         if pass { self.rho1 } else { self.rho1 - 1.0 }
     }
 
-    /// The channel after a share `share` of its negatives went to a judge of this sensitivity and specificity, whose verdicts
-    /// count: rho1 (1 - share s), rho0 + (1 - rho0) share (1 - c).
+    /// The channel after a share `share` of its negatives went to a judge of this sensitivity and
+    /// specificity, whose verdicts count: rho1 (1 - share s), rho0 + (1 - rho0) share (1 - c).
     #[must_use]
     pub fn after_appeals(&self, share: f64, sensitivity: f64, specificity: f64) -> Self {
         Self {
@@ -86,8 +92,8 @@ impl Rates {
         }
     }
 
-    /// The channel after a share `share` of its positives was audited by such a judge, whose verdicts count: the mirror image of
-    /// [`Rates::after_appeals`].
+    /// The channel after a share `share` of its positives was audited by such a judge, whose
+    /// verdicts count: the mirror image of [`Rates::after_appeals`].
     #[must_use]
     pub fn after_audits(&self, share: f64, sensitivity: f64, specificity: f64) -> Self {
         Self {
@@ -104,10 +110,19 @@ mod tests {
     #[test]
     fn backward_is_the_truth_on_average() {
         let rates = Rates::new(0.2, 0.3).unwrap();
-        let (right, wrong) = (rates.backward(true).unwrap(), rates.backward(false).unwrap());
+        let (right, wrong) = (
+            rates.backward(true).unwrap(),
+            rates.backward(false).unwrap(),
+        );
         assert!((right - 1.6).abs() < 1e-12 && (wrong + 0.4).abs() < 1e-12);
-        assert!((0.7 * right + 0.3 * wrong - 1.0).abs() < 1e-12, "E[. | right] = 1");
-        assert!((0.2 * right + 0.8 * wrong).abs() < 1e-12, "E[. | wrong] = 0");
+        assert!(
+            (0.7 * right + 0.3 * wrong - 1.0).abs() < 1e-12,
+            "E[. | right] = 1"
+        );
+        assert!(
+            (0.2 * right + 0.8 * wrong).abs() < 1e-12,
+            "E[. | wrong] = 0"
+        );
     }
 
     #[test]

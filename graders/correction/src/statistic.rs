@@ -1,5 +1,5 @@
-//! Statistics a request may name for its groups, and their shape in the reply. Owns names and shapes; every formula is in
-//! [`group`](crate::group) or [`prompts`](crate::prompts).
+//! Statistics a request may name for its groups, and their shape in the reply. Owns names and
+//! shapes; every formula is in [`group`](crate::group) or [`prompts`](crate::prompts).
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,9 @@ use serde_json::{Map, Value, json};
 use crate::Rates;
 use crate::group::pass::ks;
 use crate::group::posterior::{Summary, mixed_by_noise};
-use crate::group::{Answers, Estimator, Grid, Group, Prior, advantages, as_f64, pass_at_k, pass_rate};
+use crate::group::{
+    Answers, Estimator, Grid, Group, Prior, advantages, as_f64, pass_at_k, pass_rate,
+};
 use crate::interval::Estimate;
 use crate::prompts::bandit::Earnings;
 use crate::prompts::dars::{self, Scale, Schedule};
@@ -25,7 +27,8 @@ pub enum Statistic {
     PHat,
     /// Probability that at least one of k completions passes.
     PassAtK,
-    /// Advantages by an estimator. [`Estimator::Mean`] has no name here: the reply's coefficients are those.
+    /// Advantages by an estimator. [`Estimator::Mean`] has no name here: the reply's coefficients
+    /// are those.
     Advantage(Estimator),
     /// Probability that the group has something to teach.
     Informative,
@@ -85,7 +88,10 @@ impl Statistic {
     /// The statistic of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|statistic| statistic.name() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|statistic| statistic.name() == name)
     }
 
     /// One line: what it is and what it is for.
@@ -93,30 +99,45 @@ impl Statistic {
     pub fn summary(self) -> &'static str {
         match self {
             Self::Mean => "mean reward of the graded members; in every reply",
-            Self::PHat => "share of passes with its 95 % interval, and the share that is right when rates are known",
-            Self::PassAtK => "unbiased probability that at least one of k completions passes, k in powers of two",
+            Self::PHat => {
+                "share of passes with its 95 % interval, and the share that is right when rates \
+                 are known"
+            }
+            Self::PassAtK => {
+                "unbiased probability that at least one of k completions passes, k in powers of two"
+            }
             Self::Advantage(estimator) => estimator.summary(),
-            Self::Informative => "posterior of the share that is right: hopeless, informative, solved; filter on it",
+            Self::Informative => {
+                "posterior of the share that is right: hopeless, informative, solved; filter on it"
+            }
             Self::Answers => "entropy, majority and margin of the canonical answers",
-            Self::ExtraRollouts => "how many more rollouts by DARS and by a knapsack over the batch",
-            Self::Curriculum => "value of the prompt by MoPPS, VADE, SEC and DUMP, from its visits and this group",
+            Self::ExtraRollouts => {
+                "how many more rollouts by DARS and by a knapsack over the batch"
+            }
+            Self::Curriculum => {
+                "value of the prompt by MoPPS, VADE, SEC and DUMP, from its visits and this group"
+            }
         }
     }
 }
 
-/// What is named of every group of a batch, in the order of the groups, as it stands in the reply's `statistics`. Nothing is
-/// computed that is not named; [`Statistic::Mean`] stands elsewhere in the reply.
+/// What is named of every group of a batch, in the order of the groups, as it stands in the reply's
+/// `statistics`. Nothing is computed that is not named; [`Statistic::Mean`] stands elsewhere in the
+/// reply.
 ///
-/// - `p_hat`: `{value, low, high, n, passes}`, and `corrected: {value, low, high}` where rates are known; null without verdicts;
+/// - `p_hat`: `{value, low, high, n, passes}`, and `corrected: {value, low, high}` where rates are
+///   known; null without verdicts;
 /// - `passk`: `{"1": …, "2": …, "4": …, "n": …}` by k;
 /// - an estimator: an array in the order of the members, null for masked ones;
-/// - `informative`: `{hopeless, solved, informative, mean, spread, noise_aware, mixed_by_noise: {solved, unsolved}}`; null
-///   without verdicts;
+/// - `informative`: `{hopeless, solved, informative, mean, spread, noise_aware, mixed_by_noise:
+///   {solved, unsolved}}`; null without verdicts;
 /// - `answers`: as [`Answers`]; null without answers;
-/// - `extra_rollouts`: `{dars_et, dars_hw, knapsack}`, none lifting a prompt above four times the rollouts it had; the knapsack
-///   divides as many again as the batch had verdicts; null without verdicts;
-/// - `curriculum`: `{mopps: {alpha, beta, mean, score}, vade: {alpha, beta, mean, score}, sec: {value, share}, dump: {value,
-///   share}}`, shares by softmax over the batch, settings as the defaults of [`Suggest`].
+/// - `extra_rollouts`: `{dars_et, dars_hw, knapsack}`, none lifting a prompt above four times the
+///   rollouts it had; the knapsack divides as many again as the batch had verdicts; null without
+///   verdicts;
+/// - `curriculum`: `{mopps: {alpha, beta, mean, score}, vade: {alpha, beta, mean, score}, sec:
+///   {value, share}, dump: {value, share}}`, shares by softmax over the batch, settings as the
+///   defaults of [`Suggest`].
 #[must_use]
 pub fn statistics(wanted: &[Statistic], groups: &[Group<'_>]) -> Vec<Map<String, Value>> {
     let mut channels = Channels::default();
@@ -126,9 +147,18 @@ pub fn statistics(wanted: &[Statistic], groups: &[Group<'_>]) -> Vec<Map<String,
             Statistic::Mean => continue,
             Statistic::PHat => groups.iter().map(p_hat).collect(),
             Statistic::PassAtK => groups.iter().map(passk).collect(),
-            Statistic::Advantage(estimator) => advantages(*estimator, groups).into_iter().map(Value::from).collect(),
-            Statistic::Informative => groups.iter().map(|group| informative(group, &mut channels)).collect(),
-            Statistic::Answers => groups.iter().map(|group| json!(Answers::of(group.members))).collect(),
+            Statistic::Advantage(estimator) => advantages(*estimator, groups)
+                .into_iter()
+                .map(Value::from)
+                .collect(),
+            Statistic::Informative => groups
+                .iter()
+                .map(|group| informative(group, &mut channels))
+                .collect(),
+            Statistic::Answers => groups
+                .iter()
+                .map(|group| json!(Answers::of(group.members)))
+                .collect(),
             Statistic::ExtraRollouts => extra_rollouts(groups, &mut channels),
             Statistic::Curriculum => curriculum(groups, &mut channels),
         };
@@ -141,11 +171,18 @@ pub fn statistics(wanted: &[Statistic], groups: &[Group<'_>]) -> Vec<Map<String,
 
 fn p_hat(group: &Group<'_>) -> Value {
     let (n, passes) = group.verdicts();
-    let Some(rate) = pass_rate(n, passes, group.rates) else { return Value::Null };
+    let Some(rate) = pass_rate(n, passes, group.rates) else {
+        return Value::Null;
+    };
     let Estimate { value, interval } = rate.observed;
     let mut shown = json!({ "value": value, "low": interval.low, "high": interval.high, "n": n, "passes": passes });
-    if let (Some(Estimate { value, interval }), Some(shown)) = (rate.corrected, shown.as_object_mut()) {
-        shown.insert("corrected".to_owned(), json!({ "value": value, "low": interval.low, "high": interval.high }));
+    if let (Some(Estimate { value, interval }), Some(shown)) =
+        (rate.corrected, shown.as_object_mut())
+    {
+        shown.insert(
+            "corrected".to_owned(),
+            json!({ "value": value, "low": interval.low, "high": interval.high }),
+        );
     }
     shown
 }
@@ -153,12 +190,18 @@ fn p_hat(group: &Group<'_>) -> Value {
 fn passk(group: &Group<'_>) -> Value {
     let (n, passes) = group.verdicts();
     let (n, passes) = (n as usize, passes as usize);
-    Value::Object(ks(n).map(|k| (k.to_string(), json!(pass_at_k(n, passes, k)))).collect())
+    Value::Object(
+        ks(n)
+            .map(|k| (k.to_string(), json!(pass_at_k(n, passes, k))))
+            .collect(),
+    )
 }
 
 fn informative(group: &Group<'_>, channels: &mut Channels) -> Value {
     let (n, passes) = group.verdicts();
-    let Some(channel) = channels.of(group).filter(|_| n > 0) else { return Value::Null };
+    let Some(channel) = channels.of(group).filter(|_| n > 0) else {
+        return Value::Null;
+    };
     let summary = channel.summary(n, passes);
     json!({
         "hopeless": summary.hopeless,
@@ -178,18 +221,36 @@ fn extra_rollouts(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
         let (n, _) = group.verdicts();
         if let Some(channel) = channels.of(group).filter(|_| n > 0) {
             let p = Belief::after(Prior::UNIFORM, 1.0, &[group.visit()]).mean(&channel.grid);
-            needs.push(Need { p, rates: channel.grid.rates(), least: n, most: n.saturating_mul(MOST) });
+            needs.push(Need {
+                p,
+                rates: channel.grid.rates(),
+                least: n,
+                most: n.saturating_mul(MOST),
+            });
             budget += 2 * u64::from(n);
         }
     }
-    let mut allocated = knapsack::allocate(&needs, budget).unwrap_or_default().into_iter();
+    let mut allocated = knapsack::allocate(&needs, budget)
+        .unwrap_or_default()
+        .into_iter();
     let of_group = |group: &Group<'_>| {
         let (n, passes) = group.verdicts();
         let rate = pass_rate(n, passes, usable(group))?;
         let accuracy = rate.corrected.unwrap_or(rate.observed).value;
-        let dars = |schedule| dars::extra(schedule, Scale::Deviation, n, accuracy, n.saturating_mul(MOST));
+        let dars = |schedule| {
+            dars::extra(
+                schedule,
+                Scale::Deviation,
+                n,
+                accuracy,
+                n.saturating_mul(MOST),
+            )
+        };
         let knapsack = allocated.next().map(|rollouts| rollouts - n);
-        let (et, hw) = (dars(Schedule::EqualTreatment), dars(Schedule::HardnessWeighted));
+        let (et, hw) = (
+            dars(Schedule::EqualTreatment),
+            dars(Schedule::HardnessWeighted),
+        );
         Some(json!({ "dars_et": et, "dars_hw": hw, "knapsack": knapsack }))
     };
     groups.iter().map(of_group).map(Value::from).collect()
@@ -204,27 +265,54 @@ fn curriculum(groups: &[Group<'_>], channels: &mut Channels) -> Vec<Value> {
         let mut visits: Vec<Visit> = group.history.unwrap_or_default().to_vec();
         visits.push(group.visit());
         visits.retain(|visit| visit.judged > 0);
-        let Some(channel) = channels.of(group) else { return vec![Value::Null; groups.len()] };
-        let earned: Vec<f64> = visits.iter().map(|visit| channel.earnings.of(&channel.grid, visit)).collect();
+        let Some(channel) = channels.of(group) else {
+            return vec![Value::Null; groups.len()];
+        };
+        let earned: Vec<f64> = visits
+            .iter()
+            .map(|visit| channel.earnings.of(&channel.grid, visit))
+            .collect();
         let last = &earned[earned.len().saturating_sub(window)..];
-        means.push(if last.is_empty() { bandit::UNVISITED } else { last.iter().sum::<f64>() / as_f64(last.len()) });
+        means.push(if last.is_empty() {
+            bandit::UNVISITED
+        } else {
+            last.iter().sum::<f64>() / as_f64(last.len())
+        });
         q.push(bandit::sec(settings.step_size, earned.iter().copied()));
-        rollouts.push(visits.iter().map(|visit| f64::from(visit.judged)).sum::<f64>());
-        let Suggest { prior, discount, slow_discount, .. } = settings;
+        rollouts.push(
+            visits
+                .iter()
+                .map(|visit| f64::from(visit.judged))
+                .sum::<f64>(),
+        );
+        let Suggest {
+            prior,
+            discount,
+            slow_discount,
+            ..
+        } = settings;
         let grid = &channel.grid;
         let mopps = Belief::after(prior, discount, &visits);
         let two_scale = vade::two_scale(prior, discount, slow_discount, &visits, grid);
         let (near, even) = (mopps.mean(grid), two_scale.mean(grid));
         let shown = |belief: Belief, mean: f64, score: f64| json!({ "alpha": belief.alpha, "beta": belief.beta, "mean": mean, "score": score });
         let score = vade::gain(even, grid.rates());
-        beliefs.push((shown(mopps, near, settings.wish().value(near)), shown(two_scale, even, score)));
+        beliefs.push((
+            shown(mopps, near, settings.wish().value(near)),
+            shown(two_scale, even, score),
+        ));
     }
     let all: f64 = rollouts.iter().sum();
-    let bounds: Vec<f64> = means.iter().zip(&rollouts).map(|(mean, n)| bandit::dump(*mean, *n, all)).collect();
+    let bounds: Vec<f64> = means
+        .iter()
+        .zip(&rollouts)
+        .map(|(mean, n)| bandit::dump(*mean, *n, all))
+        .collect();
     let shares = |values: &[f64]| bandit::softmax(values, settings.temperature);
     let arms = |values: &[f64]| {
         let arms = values.iter().zip(shares(values));
-        arms.map(|(value, share)| json!({ "value": value, "share": share })).collect::<Vec<_>>()
+        arms.map(|(value, share)| json!({ "value": value, "share": share }))
+            .collect::<Vec<_>>()
     };
     let arms = arms(&q).into_iter().zip(arms(&bounds));
     beliefs
@@ -238,7 +326,8 @@ fn usable(group: &Group<'_>) -> Option<Rates> {
     group.rates.filter(|rates| rates.j() > 0.0)
 }
 
-/// The grids of a batch: its groups come through few channels, and few pairs of counts come up in them.
+/// The grids of a batch: its groups come through few channels, and few pairs of counts come up in
+/// them.
 #[derive(Default)]
 struct Channels(Vec<Channel>);
 
@@ -252,7 +341,11 @@ impl Channels {
     /// The channel of a group; that of a clean verifier where its rates are no use.
     fn of(&mut self, group: &Group<'_>) -> Option<&mut Channel> {
         let rates = usable(group).unwrap_or(Rates::CLEAN);
-        let at = match self.0.iter().position(|channel| channel.grid.rates() == rates) {
+        let at = match self
+            .0
+            .iter()
+            .position(|channel| channel.grid.rates() == rates)
+        {
             Some(at) => at,
             None => {
                 self.0.push(Channel {
@@ -269,8 +362,17 @@ impl Channels {
 
 impl Channel {
     fn summary(&mut self, judged: u32, passes: u32) -> Summary {
-        let posterior = || self.grid.posterior(Prior::UNIFORM, f64::from(passes), f64::from(judged - passes));
-        *self.summaries.entry((judged, passes)).or_insert_with(|| posterior().summary())
+        let posterior = || {
+            self.grid.posterior(
+                Prior::UNIFORM,
+                f64::from(passes),
+                f64::from(judged - passes),
+            )
+        };
+        *self
+            .summaries
+            .entry((judged, passes))
+            .or_insert_with(|| posterior().summary())
     }
 }
 
@@ -297,7 +399,10 @@ mod tests {
     }
 
     fn of(statistic: Statistic, groups: &[Group<'_>]) -> Vec<Value> {
-        statistics(&[statistic], groups).into_iter().map(|mut map| map.remove(statistic.name()).unwrap()).collect()
+        statistics(&[statistic], groups)
+            .into_iter()
+            .map(|mut map| map.remove(statistic.name()).unwrap())
+            .collect()
     }
 
     fn near(value: &Value, expected: f64) {
@@ -308,12 +413,25 @@ mod tests {
     #[test]
     fn masked_members_count_for_nothing() {
         let members = quarter();
-        let group = Group { members: &members, ..Group::default() };
+        let group = Group {
+            members: &members,
+            ..Group::default()
+        };
         let p_hat = &of(Statistic::PHat, &[group])[0];
-        assert_eq!((p_hat["n"].as_u64(), p_hat["passes"].as_u64()), (Some(4), Some(1)));
-        assert_eq!(p_hat.as_object().unwrap().len(), 5, "nothing corrected without rates");
+        assert_eq!(
+            (p_hat["n"].as_u64(), p_hat["passes"].as_u64()),
+            (Some(4), Some(1))
+        );
+        assert_eq!(
+            p_hat.as_object().unwrap().len(),
+            5,
+            "nothing corrected without rates"
+        );
         let at = &of(Statistic::PassAtK, &[group])[0];
-        assert_eq!(at.as_object().unwrap().keys().collect::<Vec<_>>(), ["1", "2", "4"]);
+        assert_eq!(
+            at.as_object().unwrap().keys().collect::<Vec<_>>(),
+            ["1", "2", "4"]
+        );
         near(&at["2"], 0.5);
         let advantages = &of(Statistic::Advantage(Estimator::DrGrpo), &[group])[0];
         assert_eq!(advantages, &json!([-0.25, null, 0.75, -0.25, -0.25]));
@@ -322,20 +440,39 @@ mod tests {
     #[test]
     fn a_group_without_verdicts_has_none_of_it() {
         let members = members(&[None, None]);
-        let group = Group { members: &members, rates: Some(Rates::CLEAN), history: None };
-        for statistic in [Statistic::PHat, Statistic::Informative, Statistic::Answers, Statistic::ExtraRollouts] {
+        let group = Group {
+            members: &members,
+            rates: Some(Rates::CLEAN),
+            history: None,
+        };
+        for statistic in [
+            Statistic::PHat,
+            Statistic::Informative,
+            Statistic::Answers,
+            Statistic::ExtraRollouts,
+        ] {
             assert_eq!(of(statistic, &[group]), [Value::Null]);
         }
         assert_eq!(of(Statistic::PassAtK, &[group]), [json!({})]);
-        assert_eq!(of(Statistic::Advantage(Estimator::Grpo), &[group]), [json!([null, null])]);
+        assert_eq!(
+            of(Statistic::Advantage(Estimator::Grpo), &[group]),
+            [json!([null, null])]
+        );
     }
 
     #[test]
     fn rates_correct_the_share_of_passes() {
         let members = quarter();
-        let group = Group { members: &members, rates: Rates::new(0.1, 0.2), history: None };
+        let group = Group {
+            members: &members,
+            rates: Rates::new(0.1, 0.2),
+            history: None,
+        };
         // (0.25 - 0.1) / 0.7.
-        near(&of(Statistic::PHat, &[group])[0]["corrected"]["value"], 0.214_286);
+        near(
+            &of(Statistic::PHat, &[group])[0]["corrected"]["value"],
+            0.214_286,
+        );
         let informative = &of(Statistic::Informative, &[group])[0];
         assert_eq!(informative["noise_aware"], true);
         // 1 - 0.8^4 - 0.2^4.
@@ -345,9 +482,18 @@ mod tests {
     #[test]
     fn only_what_is_named_is_there() {
         let members = quarter();
-        let groups = [Group { members: &members, ..Group::default() }; 2];
-        assert_eq!(statistics(&[Statistic::Mean], &groups), [Map::new(), Map::new()]);
-        let map = &statistics(&[Statistic::Answers, Statistic::PHat, Statistic::Mean], &groups)[1];
+        let groups = [Group {
+            members: &members,
+            ..Group::default()
+        }; 2];
+        assert_eq!(
+            statistics(&[Statistic::Mean], &groups),
+            [Map::new(), Map::new()]
+        );
+        let map = &statistics(
+            &[Statistic::Answers, Statistic::PHat, Statistic::Mean],
+            &groups,
+        )[1];
         assert_eq!(map.keys().collect::<Vec<_>>(), ["answers", "p_hat"]);
         assert_eq!(map["answers"]["majority"], "2");
         assert!(statistics(Statistic::ALL, &[]).is_empty());
@@ -356,11 +502,21 @@ mod tests {
     #[test]
     fn extra_rollouts_go_to_prompts_that_need_them() {
         let (hard, solved) = (quarter(), members(&[Some(true); 4]));
-        let groups = [&hard, &solved].map(|members| Group { members, ..Group::default() });
+        let groups = [&hard, &solved].map(|members| Group {
+            members,
+            ..Group::default()
+        });
         let extra = of(Statistic::ExtraRollouts, &groups);
-        // a = 1/4: S = 2 sqrt(3) / 4 = 0.866025; 4 / S - 4 = 0.62 -> 1; 1.5 * 4 / S - 4 = 2.93 -> 3.
-        assert_eq!((&extra[0]["dars_et"], &extra[0]["dars_hw"]), (&json!(1), &json!(3)));
-        assert_eq!((&extra[1]["dars_et"], &extra[1]["dars_hw"]), (&json!(0), &json!(0)));
+        // a = 1/4: S = 2 sqrt(3) / 4 = 0.866025; 4 / S - 4 = 0.62 -> 1; 1.5 * 4 / S - 4 = 2.93 ->
+        // 3.
+        assert_eq!(
+            (&extra[0]["dars_et"], &extra[0]["dars_hw"]),
+            (&json!(1), &json!(3))
+        );
+        assert_eq!(
+            (&extra[1]["dars_et"], &extra[1]["dars_hw"]),
+            (&json!(0), &json!(0))
+        );
         let [hard, solved] = [0, 1].map(|at| extra[at]["knapsack"].as_u64().unwrap());
         assert_eq!(hard + solved, 8, "as many again");
         assert!(hard > solved);
@@ -369,8 +525,17 @@ mod tests {
     #[test]
     fn a_curriculum_looks_back() {
         let members = quarter();
-        let history = [Visit { step: Some(1), judged: 4, passes: 4, ..Visit::default() }];
-        let groups = [None, Some(&history[..])].map(|history| Group { members: &members, rates: None, history });
+        let history = [Visit {
+            step: Some(1),
+            judged: 4,
+            passes: 4,
+            ..Visit::default()
+        }];
+        let groups = [None, Some(&history[..])].map(|history| Group {
+            members: &members,
+            rates: None,
+            history,
+        });
         let curriculum = of(Statistic::Curriculum, &groups);
         // Without history Beta(2, 4): mean 1/3, 1 - (1/6 / 1/2)^2 = 8/9.
         near(&curriculum[0]["mopps"]["mean"], 1.0 / 3.0);
@@ -393,7 +558,13 @@ mod tests {
             assert!(!statistic.summary().is_empty());
         }
         assert_eq!(Statistic::from_name("median"), None);
-        let estimators = Estimator::ALL.iter().filter(|estimator| **estimator != Estimator::Mean);
-        assert!(estimators.into_iter().all(|estimator| Statistic::ALL.contains(&Statistic::Advantage(*estimator))));
+        let estimators = Estimator::ALL
+            .iter()
+            .filter(|estimator| **estimator != Estimator::Mean);
+        assert!(
+            estimators
+                .into_iter()
+                .all(|estimator| Statistic::ALL.contains(&Statistic::Advantage(*estimator)))
+        );
     }
 }

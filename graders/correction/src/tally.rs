@@ -15,7 +15,10 @@ impl Tally {
     /// A tally of `count` weights of 1.
     #[must_use]
     pub fn of(count: f64) -> Self {
-        Self { sum: count, squares: count }
+        Self {
+            sum: count,
+            squares: count,
+        }
     }
 
     /// Adds one weight.
@@ -33,7 +36,11 @@ impl Tally {
     /// How many weights of 1 would say as much: (sum w)^2 / sum w^2 (Kish 1965); 0 of none.
     #[must_use]
     pub fn effective(&self) -> f64 {
-        if self.squares > 0.0 { self.sum * self.sum / self.squares } else { 0.0 }
+        if self.squares > 0.0 {
+            self.sum * self.sum / self.squares
+        } else {
+            0.0
+        }
     }
 }
 

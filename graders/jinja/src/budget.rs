@@ -1,4 +1,5 @@
-//! The budget of a rendering: the bytes that it may produce and the values that may be visited to count them.
+//! The budget of a rendering: the bytes that it may produce and the values that may be visited to
+//! count them.
 
 use std::cell::Cell;
 
@@ -10,7 +11,8 @@ use crate::MOST_BYTES;
 /// Most values that are visited to compute sizes, which bounds time.
 const MOST_VALUES: usize = 20_000_000;
 
-/// Deepest nesting of a value that a template creates: values are displayed, compared and dropped recursively.
+/// Deepest nesting of a value that a template creates: values are displayed, compared and dropped
+/// recursively.
 const DEPTH: usize = 128;
 
 /// Bytes of a value in a list or a map, without its text.
@@ -29,7 +31,10 @@ pub(crate) fn begin() {
 }
 
 fn too_much() -> Error {
-    let message = format!("the template makes more than {} MiB of text", MOST_BYTES >> 20);
+    let message = format!(
+        "the template makes more than {} MiB of text",
+        MOST_BYTES >> 20
+    );
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
@@ -47,14 +52,18 @@ pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
 /// # Errors
 /// If fewer bytes are left.
 pub(crate) fn expect(bytes: usize) -> Result<(), Error> {
-    if bytes > BYTES.get() { Err(too_much()) } else { Ok(()) }
+    if bytes > BYTES.get() {
+        Err(too_much())
+    } else {
+        Ok(())
+    }
 }
 
 /// The bytes of a value if none of it were shared: roughly those of its text.
 ///
 /// # Errors
-/// If they exceed the budget, the value nests too deep, or it contains a namespace, which could in turn contain the
-/// value.
+/// If they exceed the budget, the value nests too deep, or it contains a namespace, which could in
+/// turn contain the value.
 pub(crate) fn size(value: &Value) -> Result<usize, Error> {
     let mut total = 0;
     add(value, 0, &mut total)?;
@@ -66,7 +75,10 @@ fn add(value: &Value, depth: usize, total: &mut usize) -> Result<(), Error> {
     *total += VALUE_BYTES + value.as_str().map_or(0, str::len);
     expect(*total)?;
     if depth > DEPTH {
-        return Err(Error::new(ErrorKind::InvalidOperation, format!("a value nests deeper than {DEPTH}")));
+        return Err(Error::new(
+            ErrorKind::InvalidOperation,
+            format!("a value nests deeper than {DEPTH}"),
+        ));
     }
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable => {
@@ -91,7 +103,9 @@ fn add(value: &Value, depth: usize, total: &mut usize) -> Result<(), Error> {
 
 /// Whether a value was created by `namespace()`, the only kind that is mutable.
 fn is_namespace(value: &Value) -> bool {
-    value.as_object().is_some_and(|object| object.type_name().ends_with("::Namespace"))
+    value
+        .as_object()
+        .is_some_and(|object| object.type_name().ends_with("::Namespace"))
 }
 
 /// Charges a new value: a text by its length, a list or a map by its number of entries.

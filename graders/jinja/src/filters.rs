@@ -1,18 +1,22 @@
-//! Filters, tests, operators and methods whose output can be larger than their input: checked before they run and
-//! charged afterwards.
+//! Filters, tests, operators and methods whose output can be larger than their input: checked
+//! before they run and charged afterwards.
 
 use minijinja::functions::Function;
 use minijinja::value::{FunctionArgs, FunctionResult, Rest, ValueKind, ValueOrKwargs};
-use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value, filters, functions, tests};
+use minijinja::{
+    Environment, Error, ErrorKind, State, UndefinedBehavior, Value, filters, functions, tests,
+};
 use minijinja_contrib::pycompat;
 
 use crate::budget::{VALUE_BYTES, charge, expect, made, size};
 
-// The engine removes spaces from names of filters. Templates cannot refer to these: none is an identifier.
+// The engine removes spaces from names of filters. Templates cannot refer to these: none is an
+// identifier.
 
 /// The filter that replaces the operator `~`.
 pub(crate) const CONCAT: &str = "~";
-/// The filter that runs before the operator `*`: returns both values in the order in which they are unpacked again.
+/// The filter that runs before the operator `*`: returns both values in the order in which they are
+/// unpacked again.
 pub(crate) const BEFORE_TIMES: &str = "before*";
 /// The filter that runs before operators that may convert a value to text to search for it.
 pub(crate) const BEFORE_IN: &str = "before-in";
@@ -21,8 +25,8 @@ pub(crate) const BEFORE_SET: &str = "before=";
 /// The filter that runs after a value was created.
 pub(crate) const MADE: &str = "made*";
 
-/// Adds the bounded filters, tests and functions to an environment, and removes those that expose the engine's internal
-/// state.
+/// Adds the bounded filters, tests and functions to an environment, and removes those that expose
+/// the engine's internal state.
 pub(crate) fn bound(environment: &mut Environment<'static>) {
     macro_rules! bounded {
         ($($name:literal => $filter:path),* $(,)?) => { $(add_filter(environment, $name, $filter);)* };
@@ -40,11 +44,23 @@ pub(crate) fn bound(environment: &mut Environment<'static>) {
     }
     environment.remove_filter("pprint");
     environment.remove_global("debug");
-    environment.add_function("dict", wrapped("dict", Value::from_function(functions::dict)));
-    environment.add_function("namespace", wrapped("namespace", Value::from_function(functions::namespace)));
+    environment.add_function(
+        "dict",
+        wrapped("dict", Value::from_function(functions::dict)),
+    );
+    environment.add_function(
+        "namespace",
+        wrapped("namespace", Value::from_function(functions::namespace)),
+    );
     environment.add_test("in", wrapped(BEFORE_IN, Value::from_function(tests::is_in)));
-    environment.add_test("startingwith", wrapped(BEFORE_IN, Value::from_function(tests::is_startingwith)));
-    environment.add_test("endingwith", wrapped(BEFORE_IN, Value::from_function(tests::is_endingwith)));
+    environment.add_test(
+        "startingwith",
+        wrapped(BEFORE_IN, Value::from_function(tests::is_startingwith)),
+    );
+    environment.add_test(
+        "endingwith",
+        wrapped(BEFORE_IN, Value::from_function(tests::is_endingwith)),
+    );
     environment.add_filter(CONCAT, concat);
     environment.add_filter(BEFORE_TIMES, before_times);
     environment.add_filter(BEFORE_IN, before_in);
@@ -54,8 +70,11 @@ pub(crate) fn bound(environment: &mut Environment<'static>) {
 }
 
 /// Adds a filter whose results are charged to the budget of the rendering.
-pub fn add_filter<F, Rv, Args>(environment: &mut Environment<'static>, name: &'static str, filter: F)
-where
+pub fn add_filter<F, Rv, Args>(
+    environment: &mut Environment<'static>,
+    name: &'static str,
+    filter: F,
+) where
     F: Function<Rv, Args>,
     Rv: FunctionResult,
     Args: for<'a> FunctionArgs<'a>,
@@ -82,11 +101,18 @@ fn wrapped(
 ///
 /// # Errors
 /// Those of the method, or if its result exceeds the budget.
-pub fn method(state: &mut State<'_, '_>, value: &Value, name: &str, arguments: &[Value]) -> Result<Value, Error> {
+pub fn method(
+    state: &mut State<'_, '_>,
+    value: &Value,
+    name: &str,
+    arguments: &[Value],
+) -> Result<Value, Error> {
     let all: Vec<Value> = std::iter::once(value).chain(arguments).cloned().collect();
     match name {
         // Here the list is the argument and the separator is the value.
-        "join" if value.as_str().is_some() && all.len() == 2 => before(name, &[all[1].clone(), all[0].clone()])?,
+        "join" if value.as_str().is_some() && all.len() == 2 => {
+            before(name, &[all[1].clone(), all[0].clone()])?
+        }
         _ => before(name, &all)?,
     }
     let result = pycompat::unknown_method_callback(state, value, name, arguments)?;
@@ -103,7 +129,9 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
     let value_size = || arguments.first().map_or(Ok(0), size);
     match name {
         "replace" => {
-            let (Some(old), Some(new)) = (text(1), text(2)) else { return Ok(()) };
+            let (Some(old), Some(new)) = (text(1), text(2)) else {
+                return Ok(());
+            };
             let times = match text(0) {
                 Some(text) => text.matches(old).count(),
                 None => value_size()?.saturating_add(1),
@@ -111,7 +139,9 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
             expect(times.saturating_mul(new.len()))
         }
         "join" => {
-            let Some(list) = arguments.first() else { return Ok(()) };
+            let Some(list) = arguments.first() else {
+                return Ok(());
+            };
             let between = text(1).map_or(0, str::len);
             // Each value is counted, so there are at most as many values as bytes.
             expect(size(list)?.saturating_add((size(list)? / VALUE_BYTES).saturating_mul(between)))
@@ -124,15 +154,25 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
         "format" => {
             let Some(form) = text(0) else { return Ok(()) };
             let fields = form.matches(['%', '{']).count().max(1);
-            let values = arguments[1..].iter().try_fold(0_usize, |sum, value| Ok::<_, Error>(sum + size(value)?))?;
+            let values = arguments[1..]
+                .iter()
+                .try_fold(0_usize, |sum, value| Ok::<_, Error>(sum + size(value)?))?;
             // A width may be an argument.
-            let given = if form.contains('*') || form.contains(":{") { largest(arguments) } else { 0 };
-            expect(widths(form).saturating_add(given).saturating_add(values.saturating_mul(fields)))
+            let given = if form.contains('*') || form.contains(":{") {
+                largest(arguments)
+            } else {
+                0
+            };
+            expect(
+                widths(form)
+                    .saturating_add(given)
+                    .saturating_add(values.saturating_mul(fields)),
+            )
         }
         BEFORE_IN => arguments.iter().try_for_each(|value| size(value).map(drop)),
         // These convert other values to text.
-        "safe" | "escape" | "e" | "lower" | "upper" | "title" | "capitalize" | "trim" | "string" | "lines"
-        | "split" => value_size().map(drop),
+        "safe" | "escape" | "e" | "lower" | "upper" | "title" | "capitalize" | "trim"
+        | "string" | "lines" | "split" => value_size().map(drop),
         _ => Ok(()),
     }
 }
@@ -141,13 +181,16 @@ fn before(name: &str, arguments: &[Value]) -> Result<(), Error> {
 fn largest(arguments: &[Value]) -> usize {
     let number = |value: &Value| match value.kind() {
         // Negative numbers are rejected by the filter.
-        ValueKind::Number => {
-            value.as_usize().or_else(|| i128::try_from(value.clone()).ok().map(|_| 0)).unwrap_or(usize::MAX)
-        }
+        ValueKind::Number => value
+            .as_usize()
+            .or_else(|| i128::try_from(value.clone()).ok().map(|_| 0))
+            .unwrap_or(usize::MAX),
         _ => 0,
     };
     let options = |value: &Value| {
-        let keys = (value.kind() == ValueKind::Map).then(|| value.try_iter().ok()).flatten();
+        let keys = (value.kind() == ValueKind::Map)
+            .then(|| value.try_iter().ok())
+            .flatten();
         keys.into_iter()
             .flatten()
             .filter_map(|key| value.get_item(&key).ok())
@@ -155,18 +198,29 @@ fn largest(arguments: &[Value]) -> usize {
             .max()
             .unwrap_or(0)
     };
-    arguments.iter().map(|value| number(value).max(options(value))).max().unwrap_or(0)
+    arguments
+        .iter()
+        .map(|value| number(value).max(options(value)))
+        .max()
+        .unwrap_or(0)
 }
 
 /// The sum of all numbers in a format string, including widths and precisions.
 fn widths(form: &str) -> usize {
-    let digits = form.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-    digits.map(|digits| digits.parse().unwrap_or(usize::MAX)).fold(0, usize::saturating_add)
+    let digits = form
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|digits| !digits.is_empty());
+    digits
+        .map(|digits| digits.parse().unwrap_or(usize::MAX))
+        .fold(0, usize::saturating_add)
 }
 
 /// `left ~ right`.
 fn concat(state: &State<'_, '_>, left: &Value, right: &Value) -> Result<Value, Error> {
-    let strict = matches!(state.undefined_behavior(), UndefinedBehavior::Strict | UndefinedBehavior::SemiStrict);
+    let strict = matches!(
+        state.undefined_behavior(),
+        UndefinedBehavior::Strict | UndefinedBehavior::SemiStrict
+    );
     if strict && (left.is_undefined() || right.is_undefined()) {
         return Err(ErrorKind::UndefinedError.into());
     }
@@ -181,7 +235,10 @@ fn pair(left: &Value, right: &Value) -> Value {
 
 fn before_times(left: &Value, right: &Value) -> Result<Value, Error> {
     for (value, times) in [(left, right), (right, left)] {
-        if matches!(value.kind(), ValueKind::String | ValueKind::Seq | ValueKind::Iterable) {
+        if matches!(
+            value.kind(),
+            ValueKind::String | ValueKind::Seq | ValueKind::Iterable
+        ) {
             expect(size(value)?.saturating_mul(times.as_usize().unwrap_or(0)))?;
         }
     }

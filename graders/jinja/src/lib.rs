@@ -1,10 +1,10 @@
-//! Renders Jinja templates in bounded memory: a template that would exceed its budget fails first. The input of
-//! templates is up to the caller.
+//! Renders Jinja templates in bounded memory: a template that would exceed its budget fails first.
+//! The input of templates is up to the caller.
 //!
-//! The engine counts instructions, which bounds time but not memory: each `{% set a = a ~ a %}` doubles a text. The
-//! instructions of a compiled template are therefore rewritten ([`Program`]): the size of each new value is charged to
-//! a budget (`budget`), and operators, filters and methods that can multiply their input are checked before they run
-//! (`filters`).
+//! The engine counts instructions, which bounds time but not memory: each `{% set a = a ~ a %}`
+//! doubles a text. The instructions of a compiled template are therefore rewritten ([`Program`]):
+//! the size of each new value is charged to a budget (`budget`), and operators, filters and methods
+//! that can multiply their input are checked before they run (`filters`).
 
 mod budget;
 mod filters;
@@ -34,7 +34,11 @@ pub fn bound(environment: &mut Environment<'static>) {
 pub fn emit(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> Result<(), Error> {
     match value.as_str() {
         Some(text) => budget::charge(text.len())?,
-        None if matches!(value.kind(), ValueKind::Seq | ValueKind::Map | ValueKind::Iterable) => {
+        None if matches!(
+            value.kind(),
+            ValueKind::Seq | ValueKind::Map | ValueKind::Iterable
+        ) =>
+        {
             budget::charge(budget::size(value)?)?;
         }
         None => budget::charge(32)?,
@@ -46,7 +50,11 @@ pub fn emit(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> R
 ///
 /// # Errors
 /// What is wrong with the template.
-pub fn reads(environment: &Environment<'static>, name: &str, source: &str) -> Result<BTreeSet<String>, Error> {
+pub fn reads(
+    environment: &Environment<'static>,
+    name: &str,
+    source: &str,
+) -> Result<BTreeSet<String>, Error> {
     let template = environment.template_from_named_str(name, source)?;
     Ok(template.undeclared_variables(false).into_iter().collect())
 }

@@ -1,4 +1,5 @@
-//! Compiles a template, rewrites its instructions so that all values they create are charged, and runs them.
+//! Compiles a template, rewrites its instructions so that all values they create are charged, and
+//! runs them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -34,14 +35,23 @@ impl Program {
     ///
     /// # Errors
     /// If the template is invalid.
-    pub fn compile(environment: &Environment<'static>, name: &str, source: &str) -> Result<Self, Error> {
+    pub fn compile(
+        environment: &Environment<'static>,
+        name: &str,
+        source: &str,
+    ) -> Result<Self, Error> {
         check_constants(environment, source)?;
         let template = environment.template_from_named_str(name, source)?;
         let compiled = get_compiled_template(&template);
         let name = interned(name);
-        let blocks =
-            compiled.blocks.iter().map(|(block, instructions)| (interned(block), rewritten(name, instructions)));
-        Ok(Self { instructions: rewritten(name, &compiled.instructions), blocks: blocks.collect() })
+        let blocks = compiled
+            .blocks
+            .iter()
+            .map(|(block, instructions)| (interned(block), rewritten(name, instructions)));
+        Ok(Self {
+            instructions: rewritten(name, &compiled.instructions),
+            blocks: blocks.collect(),
+        })
     }
 
     /// Renders the template with `root`, and also returns the value of `name` at the end.
@@ -57,7 +67,14 @@ impl Program {
         budget::begin();
         let mut text = String::new();
         let mut out = make_string_output(&mut text);
-        let (_, state) = eval(environment, &self.instructions, root, &self.blocks, &mut out, AutoEscape::None)?;
+        let (_, state) = eval(
+            environment,
+            &self.instructions,
+            root,
+            &self.blocks,
+            &mut out,
+            AutoEscape::None,
+        )?;
         let value = name.and_then(|name| state.lookup(name));
         if let Some(value) = &value {
             budget::size(value)?;
@@ -70,10 +87,11 @@ impl Program {
 /// Most tokens of one expression: the compiler recurses over the operators of an expression.
 const MOST_TOKENS: usize = 4_000;
 
-/// Rejects expressions that are too long, and large multiplications of literal texts and tuples: the compiler evaluates them, and its only limit is 100 MB
-/// for each.
+/// Rejects expressions that are too long, and large multiplications of literal texts and tuples:
+/// the compiler evaluates them, and its only limit is 100 MB for each.
 fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(), Error> {
-    let (mut factor, mut length, mut multiplies, mut before) = (1_usize, 0_usize, false, Beside::Other);
+    let (mut factor, mut length, mut multiplies, mut before) =
+        (1_usize, 0_usize, false, Beside::Other);
     let mut tokens = 0;
     for token in tokenize(source, false, environment.syntax().clone()) {
         // The compiler reports invalid tokens.
@@ -81,13 +99,17 @@ fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(
         let mut beside = Beside::Other;
         tokens += 1;
         if tokens > MOST_TOKENS {
-            let message = format!("an expression in the template has more than {MOST_TOKENS} tokens");
+            let message =
+                format!("an expression in the template has more than {MOST_TOKENS} tokens");
             return Err(Error::new(ErrorKind::InvalidOperation, message));
         }
         match token {
-            Token::VariableStart | Token::BlockStart => (factor, length, multiplies, tokens) = (1, 0, false, 0),
+            Token::VariableStart | Token::BlockStart => {
+                (factor, length, multiplies, tokens) = (1, 0, false, 0)
+            }
             Token::Int(number) => {
-                factor = factor.saturating_mul(usize::try_from(number).unwrap_or(usize::MAX).max(1));
+                factor =
+                    factor.saturating_mul(usize::try_from(number).unwrap_or(usize::MAX).max(1));
             }
             Token::Int128(_) | Token::Pow => factor = usize::MAX,
             Token::Str(text) => (length, beside) = (length + text.len(), Beside::Constant),
@@ -99,7 +121,9 @@ fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(
                 multiplies |= before == Beside::Constant;
                 beside = Beside::Times;
             }
-            Token::VariableEnd | Token::BlockEnd if multiplies && factor.saturating_mul(length) > MOST_CONSTANT => {
+            Token::VariableEnd | Token::BlockEnd
+                if multiplies && factor.saturating_mul(length) > MOST_CONSTANT =>
+            {
                 let message = "a constant expression in the template exceeds 1 MiB";
                 return Err(Error::new(ErrorKind::InvalidOperation, message));
             }
@@ -121,8 +145,8 @@ enum Beside {
     Other,
 }
 
-/// Interns a name for the lifetime of the process: instructions borrow names, and their number is that of the names in
-/// templates.
+/// Interns a name for the lifetime of the process: instructions borrow names, and their number is
+/// that of the names in templates.
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -145,18 +169,31 @@ fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static
     for part in &parts {
         begins.push(begins.last().copied().unwrap_or(0) + u32::try_from(part.len()).unwrap_or(0));
     }
-    let moved = |target: u32| begins.get(target as usize).or(begins.last()).copied().unwrap_or(0);
+    let moved = |target: u32| {
+        begins
+            .get(target as usize)
+            .or(begins.last())
+            .copied()
+            .unwrap_or(0)
+    };
     let mut new = Instructions::new(name, "");
     for (at, part) in parts.into_iter().enumerate() {
-        let line = u32::try_from(at).ok().and_then(|at| old.get_line(at)).and_then(|line| u16::try_from(line).ok());
+        let line = u32::try_from(at)
+            .ok()
+            .and_then(|at| old.get_line(at))
+            .and_then(|line| u16::try_from(line).ok());
         for instruction in part {
             let instruction = match instruction {
                 Instruction::Iterate(target) => Instruction::Iterate(moved(target)),
                 Instruction::Jump(target) => Instruction::Jump(moved(target)),
                 Instruction::JumpIfFalse(target) => Instruction::JumpIfFalse(moved(target)),
-                Instruction::JumpIfFalseOrPop(target) => Instruction::JumpIfFalseOrPop(moved(target)),
+                Instruction::JumpIfFalseOrPop(target) => {
+                    Instruction::JumpIfFalseOrPop(moved(target))
+                }
                 Instruction::JumpIfTrueOrPop(target) => Instruction::JumpIfTrueOrPop(moved(target)),
-                Instruction::BuildMacro(name, target, flags) => Instruction::BuildMacro(name, moved(target), flags),
+                Instruction::BuildMacro(name, target, flags) => {
+                    Instruction::BuildMacro(name, moved(target), flags)
+                }
                 other => other,
             };
             match line {
@@ -168,25 +205,42 @@ fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static
     new
 }
 
-/// An instruction with the charging instructions before and after it. Jump targets are not adjusted yet.
+/// An instruction with the charging instructions before and after it. Jump targets are not adjusted
+/// yet.
 fn charged(instruction: &Instruction<'_>) -> Vec<Instruction<'static>> {
     use Instruction as I;
     let filter = |name, arguments| I::ApplyFilter(name, Some(arguments), UNKEPT);
     let checked = |name, instruction| vec![filter(name, 2), I::UnpackList(2), instruction];
     let made = |instruction| vec![instruction, filter(MADE, 1)];
     let own = match instruction {
-        I::EmitRaw(text) => return vec![I::LoadConst(Value::from_safe_string((*text).to_owned())), I::Emit],
+        I::EmitRaw(text) => {
+            return vec![
+                I::LoadConst(Value::from_safe_string((*text).to_owned())),
+                I::Emit,
+            ];
+        }
         I::StringConcat => return vec![filter(CONCAT, 2)],
-        I::Mul => return vec![filter(BEFORE_TIMES, 2), I::UnpackList(2), I::Mul, filter(MADE, 1)],
+        I::Mul => {
+            return vec![
+                filter(BEFORE_TIMES, 2),
+                I::UnpackList(2),
+                I::Mul,
+                filter(MADE, 1),
+            ];
+        }
         I::In => return checked(BEFORE_IN, I::In),
-        I::CompareAndPreserve(compared) => return checked(BEFORE_IN, I::CompareAndPreserve(*compared)),
+        I::CompareAndPreserve(compared) => {
+            return checked(BEFORE_IN, I::CompareAndPreserve(*compared));
+        }
         I::SetAttr(name) => return checked(BEFORE_SET, I::SetAttr(interned(name))),
         I::Add => return made(I::Add),
         I::Slice => return made(I::Slice),
         I::BuildMap(pairs) => return made(I::BuildMap(*pairs)),
         I::BuildList(values) => return made(I::BuildList(*values)),
         I::BuildTuple(values) => return made(I::BuildTuple(*values)),
-        I::BuildMacro(name, target, flags) => return made(I::BuildMacro(interned(name), *target, *flags)),
+        I::BuildMacro(name, target, flags) => {
+            return made(I::BuildMacro(interned(name), *target, *flags));
+        }
         I::StoreLocal(name) => I::StoreLocal(interned(name)),
         I::Lookup(name) => I::Lookup(interned(name)),
         I::GetAttr(name) => I::GetAttr(interned(name)),

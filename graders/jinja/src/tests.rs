@@ -21,13 +21,19 @@ fn render(source: &str) -> Result<String, String> {
         ("list", Value::from(vec!["x", "y"])),
         ("n", Value::from(100_000_000)),
     ]);
-    program.render(&environment, root, None).map(|(text, _)| text).map_err(told)
+    program
+        .render(&environment, root, None)
+        .map(|(text, _)| text)
+        .map_err(told)
 }
 
 #[test]
 fn stops_templates_that_multiply_text() {
     let twice = |body: &str| {
-        format!("{{% set ns = namespace(a=text, l=list) %}}{{% for i in range(60) %}}{body}{{% endfor %}}")
+        format!(
+            "{{% set ns = namespace(a=text, l=list) %}}{{% for i in range(60) %}}{body}{{% endfor \
+             %}}"
+        )
     };
     let attacks = [
         twice("{% set ns.a = ns.a ~ ns.a %}"),
@@ -59,13 +65,22 @@ fn stops_templates_that_multiply_text() {
         "{{ '%*d' | format(n * 10, 1) }}".to_owned(),
         "{% set s = text * 500000 %}{{ ([s] * 100000) | map('upper') | list | length }}".to_owned(),
         "{% set s = text * 500000 %}{{ s in ([s] * 1000) }}{{ 'x' in [s, s, s] * 100 }}".to_owned(),
-        format!("{{% set a %}}{{% for i in range(100000) %}}{}{{% endfor %}}{{% endset %}}", "x".repeat(10_000)),
         format!(
-            "{{% macro m() %}}{{% for i in range(100000) %}}{}{{% endfor %}}{{% endmacro %}}{{{{ m() }}}}",
+            "{{% set a %}}{{% for i in range(100000) %}}{}{{% endfor %}}{{% endset %}}",
             "x".repeat(10_000)
         ),
-        format!("{{% for i in range(100000) %}}{}{{% endfor %}}", "x".repeat(10_000)),
-        "{% set ns = namespace(a=[]) %}{% for i in range(100000) %}{% set ns.a = [ns.a] %}{% endfor %}".to_owned(),
+        format!(
+            "{{% macro m() %}}{{% for i in range(100000) %}}{}{{% endfor %}}{{% endmacro %}}{{{{ \
+             m() }}}}",
+            "x".repeat(10_000)
+        ),
+        format!(
+            "{{% for i in range(100000) %}}{}{{% endfor %}}",
+            "x".repeat(10_000)
+        ),
+        "{% set ns = namespace(a=[]) %}{% for i in range(100000) %}{% set ns.a = [ns.a] %}{% \
+         endfor %}"
+            .to_owned(),
         "{% set ns = namespace() %}{% set ns.own = ns %}{{ ns }}".to_owned(),
         "{% set ns = namespace() %}{% set ns.own = [ns] %}{{ ns }}".to_owned(),
     ];
@@ -85,8 +100,16 @@ fn rejects_expressions_too_deep_to_compile() {
 
 #[test]
 fn errors_state_the_limit_and_the_line() {
-    assert!(render("{{ text * n }}").unwrap_err().contains("makes more than 128 MiB"));
-    assert!(render("a\n{{ text * n }}").unwrap_err().contains("template:2"));
+    assert!(
+        render("{{ text * n }}")
+            .unwrap_err()
+            .contains("makes more than 128 MiB")
+    );
+    assert!(
+        render("a\n{{ text * n }}")
+            .unwrap_err()
+            .contains("template:2")
+    );
 }
 
 #[test]
@@ -104,24 +127,41 @@ fn numbers_may_be_multiplied_by_constants() {
 #[test]
 fn renders_ordinary_templates_as_without_limits() {
     let sources = [
-        "{% for x in list %}{{ loop.index }}{% if not loop.last %}, {% endif %}{% else %}none{% endfor %}",
-        "{% for x in list if x != 'x' %}{{ x }}{% endfor %}{% for x in [] %}{% else %}empty{% endfor %}",
-        "{% for x in range(9) %}{% if x == 2 %}{% continue %}{% endif %}{% if x == 5 %}{% break %}{% endif %}{{ x }}{% endfor %}",
-        "{% macro m(a, b='x') %}<{{ a }}{{ b }}{{ caller() if caller }}>{% endmacro %}{{ m(1) }}{{ m(b=2, a=3) }}{% call m(4) %}in{% endcall %}",
-        "{% set ns = namespace(s='') %}{% for x in list %}{% set ns.s = ns.s + x ~ '-' %}{% endfor %}{{ ns.s }}",
-        "{% set y %}a{{ text }}b{% endset %}{{ y | upper }}{% filter title %}some {{ text }}{% endfilter %}",
-        "{{ '-' * 5 }}{{ [1] * 3 }}{{ (1, 2) + (3,) }}{{ list + ['z'] }}{{ list[1:] }}{{ text[::-1] }}{{ {'a': [1, {'b': 2}]} }}",
-        "{{ 'a' in text }}{{ 'q' not in list }}{{ 1 < 2 < 3 }}{{ text and list or 1 }}{{ 'yes' if missing is defined else 'no' }}",
-        "{{ text.replace('a', 'bb').upper() }}{{ ', '.join(list) }}{{ '{:>5}|{}'.format(1, 'x') }}{{ '%05.1f' | format(2.25) }}",
-        "{% with a = 1, b = text %}{{ a }}{{ b }}{% endwith %}{% block body %}in {{ text }}{% endblock %}",
-        "{% for k, v in {'a': 1, 'b': 2} | items %}{{ k }}={{ v }};{% endfor %}{% for a in [[1, [2]], [3]] recursive %}{{ loop(a) if a is sequence else a }}{% endfor %}",
-        "{{ list | map('upper') | join('+') }}{{ list | batch(2) | list }}{{ text | indent(2) }}{{ dict(a=1) }}{{ list | sort(reverse=true) }}",
+        "{% for x in list %}{{ loop.index }}{% if not loop.last %}, {% endif %}{% else %}none{% \
+         endfor %}",
+        "{% for x in list if x != 'x' %}{{ x }}{% endfor %}{% for x in [] %}{% else %}empty{% \
+         endfor %}",
+        "{% for x in range(9) %}{% if x == 2 %}{% continue %}{% endif %}{% if x == 5 %}{% break \
+         %}{% endif %}{{ x }}{% endfor %}",
+        "{% macro m(a, b='x') %}<{{ a }}{{ b }}{{ caller() if caller }}>{% endmacro %}{{ m(1) \
+         }}{{ m(b=2, a=3) }}{% call m(4) %}in{% endcall %}",
+        "{% set ns = namespace(s='') %}{% for x in list %}{% set ns.s = ns.s + x ~ '-' %}{% \
+         endfor %}{{ ns.s }}",
+        "{% set y %}a{{ text }}b{% endset %}{{ y | upper }}{% filter title %}some {{ text }}{% \
+         endfilter %}",
+        "{{ '-' * 5 }}{{ [1] * 3 }}{{ (1, 2) + (3,) }}{{ list + ['z'] }}{{ list[1:] }}{{ \
+         text[::-1] }}{{ {'a': [1, {'b': 2}]} }}",
+        "{{ 'a' in text }}{{ 'q' not in list }}{{ 1 < 2 < 3 }}{{ text and list or 1 }}{{ 'yes' if \
+         missing is defined else 'no' }}",
+        "{{ text.replace('a', 'bb').upper() }}{{ ', '.join(list) }}{{ '{:>5}|{}'.format(1, 'x') \
+         }}{{ '%05.1f' | format(2.25) }}",
+        "{% with a = 1, b = text %}{{ a }}{{ b }}{% endwith %}{% block body %}in {{ text }}{% \
+         endblock %}",
+        "{% for k, v in {'a': 1, 'b': 2} | items %}{{ k }}={{ v }};{% endfor %}{% for a in [[1, \
+         [2]], [3]] recursive %}{{ loop(a) if a is sequence else a }}{% endfor %}",
+        "{{ list | map('upper') | join('+') }}{{ list | batch(2) | list }}{{ text | indent(2) \
+         }}{{ dict(a=1) }}{{ list | sort(reverse=true) }}",
     ];
     for source in sources {
         let mut plain = Environment::new();
         plain.set_unknown_method_callback(minijinja_contrib::pycompat::unknown_method_callback);
-        let root = Value::from_pairs([("text", Value::from("a b")), ("list", Value::from(vec!["x", "y"]))]);
-        let expected = plain.render_named_str("template", source, root).map_err(|error| error.to_string());
+        let root = Value::from_pairs([
+            ("text", Value::from("a b")),
+            ("list", Value::from(vec!["x", "y"])),
+        ]);
+        let expected = plain
+            .render_named_str("template", source, root)
+            .map_err(|error| error.to_string());
         assert_eq!(render(source), expected, "{source}");
     }
 }

@@ -1,6 +1,7 @@
 //! How many pairs a second: gold read anew each time, and gold prepared once as the service does.
 //!
-//! `python benches/beside_math_verify.py` times Math-Verify from PyPI on the same pairs, in CPU seconds.
+//! `python benches/beside_math_verify.py` times Math-Verify from PyPI on the same pairs, in CPU
+//! seconds.
 
 use std::hint::black_box;
 
@@ -15,13 +16,19 @@ struct Pair {
 }
 
 fn pairs() -> Vec<Pair> {
-    include_str!("pairs.jsonl").lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    include_str!("pairs.jsonl")
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect()
 }
 
 fn compare(c: &mut Criterion) {
     let pairs = pairs();
     let options = Options::default();
-    let golds: Vec<Gold> = pairs.iter().filter_map(|pair| Gold::read(&pair.gold, &options).ok()).collect();
+    let golds: Vec<Gold> = pairs
+        .iter()
+        .filter_map(|pair| Gold::read(&pair.gold, &options).ok())
+        .collect();
     let mut group = c.benchmark_group("math");
     group.throughput(Throughput::Elements(pairs.len() as u64));
     group.bench_function("gold_read_each_time", |b| {

@@ -1,7 +1,9 @@
-//! Which rule decides how many comparisons of a file of cases: rules that decide none are dead, or the cases lack their kind.
+//! Which rule decides how many comparisons of a file of cases: rules that decide none are dead, or
+//! the cases lack their kind.
 //!
-//! `cargo run -p assay-math --example rules -- FILE.jsonl …`; without a file, the golden cases. A line is a row for `assay grade`
-//! (`completion`, `task`), or a pair (`gold`, `pred`, and `form` = `completion` where the answer has to be found first).
+//! `cargo run -p assay-math --example rules -- FILE.jsonl …`; without a file, the golden cases. A
+//! line is a row for `assay grade` (`completion`, `task`), or a pair (`gold`, `pred`, and `form` =
+//! `completion` where the answer has to be found first).
 
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
@@ -17,12 +19,19 @@ const CASES: &str = include_str!("../../../tests/cases/math.jsonl");
 fn pair(row: &Value) -> Option<(Vec<String>, String)> {
     let texts = |value: &Value| match value {
         Value::String(text) => Some(vec![text.clone()]),
-        Value::Array(items) => items.iter().map(|item| item.as_str().map(str::to_owned)).collect(),
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map(str::to_owned))
+            .collect(),
         _ => None,
     };
     let golds = texts(row.get("gold").or_else(|| row.get("task")?.get("answer"))?)?;
-    let answer = row.get("pred").or_else(|| row.get("completion"))?.as_str()?;
-    let bare = row.get("pred").is_some() && row.get("form").and_then(Value::as_str) != Some("completion");
+    let answer = row
+        .get("pred")
+        .or_else(|| row.get("completion"))?
+        .as_str()?;
+    let bare =
+        row.get("pred").is_some() && row.get("form").and_then(Value::as_str) != Some("completion");
     if bare {
         return Some((golds, answer.to_owned()));
     }
@@ -40,7 +49,10 @@ fn main() -> io::Result<()> {
     if files.is_empty() {
         text.push_str(CASES);
     }
-    let mut counts: BTreeMap<&str, [u64; 2]> = Rule::ALL.iter().map(|rule| (rule.as_str(), [0; 2])).collect();
+    let mut counts: BTreeMap<&str, [u64; 2]> = Rule::ALL
+        .iter()
+        .map(|rule| (rule.as_str(), [0; 2]))
+        .collect();
     let mut without = 0;
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let row: Value = serde_json::from_str(line)?;

@@ -1,8 +1,8 @@
-//! Counts the work of one comparison in steps and says when it is too much. Knows nothing of clocks: a verdict never depends on
-//! the load of the machine.
+//! Counts the work of one comparison in steps and says when it is too much. Knows nothing of
+//! clocks: a verdict never depends on the load of the machine.
 //!
-//! A step is about ten nanoseconds of work. Memory is work: whoever makes a number of `n` words charges for writing them, so a
-//! budget also bounds what is held.
+//! A step is about ten nanoseconds of work. Memory is work: whoever makes a number of `n` words
+//! charges for writing them, so a budget also bounds what is held.
 
 use std::cell::Cell;
 
@@ -25,7 +25,10 @@ impl Budget {
     /// A budget of `steps`.
     #[must_use]
     pub fn new(steps: u64) -> Self {
-        Self { left: Cell::new(steps), all: steps }
+        Self {
+            left: Cell::new(steps),
+            all: steps,
+        }
     }
 
     /// Takes `steps` before the work is done.

@@ -1,4 +1,5 @@
-//! The pure heart of the grader: two texts, a verdict and its ground. Knows nothing of completions, tasks or services.
+//! The pure heart of the grader: two texts, a verdict and its ground. Knows nothing of completions,
+//! tasks or services.
 
 use std::borrow::Cow;
 
@@ -62,8 +63,12 @@ impl Percents {
         fn each(expr: &Expr) -> bool {
             match expr {
                 Expr::Percent(_) => true,
-                Expr::Product(items) => matches!(items.as_slice(), [sign, Expr::Percent(_)] if sign.is_int(-1)),
-                Expr::List(items) | Expr::Set(items) | Expr::Bracket(_, items, _) => items.iter().all(each),
+                Expr::Product(items) => {
+                    matches!(items.as_slice(), [sign, Expr::Percent(_)] if sign.is_int(-1))
+                }
+                Expr::List(items) | Expr::Set(items) | Expr::Bracket(_, items, _) => {
+                    items.iter().all(each)
+                }
                 Expr::Chain(sides, _) => sides.last().is_some_and(each),
                 Expr::Where(inner, _) | Expr::PlusMinus { term: inner, .. } => each(inner),
                 _ => false,
@@ -79,15 +84,19 @@ impl Percents {
     }
 }
 
-/// A text without what only formats it: dollar signs around it, `\left` and `\right`, a final stop. Blanks inside stay: `1 2` is
-/// not `12`.
+/// A text without what only formats it: dollar signs around it, `\left` and `\right`, a final stop.
+/// Blanks inside stay: `1 2` is not `12`.
 fn plain(text: &str) -> Cow<'_, str> {
     // No stop is taken from the front: `.5` is not `5`.
     let text = text.trim_start_matches(|c: char| c.is_whitespace() || c == '$');
     let end = |c: char| c.is_whitespace() || c == '$';
     let text = text.trim_end_matches(end);
     // A full stop ends a sentence, three of them go on.
-    let text = if text.ends_with("..") { text } else { text.strip_suffix('.').unwrap_or(text).trim_end_matches(end) };
+    let text = if text.ends_with("..") {
+        text
+    } else {
+        text.strip_suffix('.').unwrap_or(text).trim_end_matches(end)
+    };
     if text.contains("\\left") || text.contains("\\right") {
         let sized = |text: &str, command: &str| {
             let mut kept = String::with_capacity(text.len());
@@ -95,7 +104,10 @@ fn plain(text: &str) -> Cow<'_, str> {
             while let Some(part) = parts.next() {
                 kept.push_str(part);
                 // `\leftarrow` is another command.
-                if parts.peek().is_some_and(|next| next.starts_with(|c: char| c.is_ascii_alphabetic())) {
+                if parts
+                    .peek()
+                    .is_some_and(|next| next.starts_with(|c: char| c.is_ascii_alphabetic()))
+                {
                     kept.push_str(command);
                 }
             }
@@ -124,7 +136,13 @@ impl Gold {
         for expr in std::iter::once(reading.expr).chain(reading.others) {
             readings.push(decide::normal(&expr, &cx).map_err(|Exhausted| BadGold::TooCostly)?);
         }
-        Ok(Self { text: text.to_owned(), plain: plain(text).into_owned(), readings, decimals, signs })
+        Ok(Self {
+            text: text.to_owned(),
+            plain: plain(text).into_owned(),
+            readings,
+            decimals,
+            signs,
+        })
     }
 
     /// The text it was read from.
@@ -143,7 +161,9 @@ impl Gold {
     pub fn bytes(&self) -> usize {
         fn size(expr: &Expr) -> usize {
             96 + expr.children().map(size).sum::<usize>()
-                + expr.as_number().map_or(0, |value| usize::try_from(value.bits() / 8).unwrap_or(0))
+                + expr
+                    .as_number()
+                    .map_or(0, |value| usize::try_from(value.bits() / 8).unwrap_or(0))
         }
         self.text.len() * 2 + self.readings.iter().map(size).sum::<usize>()
     }
@@ -151,7 +171,13 @@ impl Gold {
     /// Compares an answer with this gold.
     #[must_use]
     pub fn compare(&self, answer: &str, options: &Options) -> Comparison {
-        let finished = |equal, rule, steps| Comparison { equal, rule, steps, gold_normal: None, answer_normal: None };
+        let finished = |equal, rule, steps| Comparison {
+            equal,
+            rule,
+            steps,
+            gold_normal: None,
+            answer_normal: None,
+        };
         if !options.form.allows(answer) {
             return finished(false, Rule::Form, 1);
         }
@@ -166,7 +192,9 @@ impl Gold {
         cx.decimals = &self.decimals;
         cx.percent = match (options.percent, self.signs, Percents::of(&reading.expr)) {
             (Percent::Loose, Percents::Nowhere, Percents::Everywhere) => Some(Rational::small(100)),
-            (Percent::Loose, Percents::Everywhere, Percents::Nowhere) => Some(Rational::ratio(1, 100)),
+            (Percent::Loose, Percents::Everywhere, Percents::Nowhere) => {
+                Some(Rational::ratio(1, 100))
+            }
             _ => None,
         };
         match self.decide(&reading, &cx) {
@@ -181,7 +209,11 @@ impl Gold {
         }
     }
 
-    fn decide(&self, reading: &parse::Reading, cx: &Context<'_>) -> Result<(bool, Expr), Exhausted> {
+    fn decide(
+        &self,
+        reading: &parse::Reading,
+        cx: &Context<'_>,
+    ) -> Result<(bool, Expr), Exhausted> {
         let normal = decide::normal(&reading.expr, cx)?;
         let Some(gold) = self.readings.first() else {
             return Ok((false, normal));

@@ -18,7 +18,11 @@ pub(crate) struct PreparedMath {
 impl PreparedMath {
     pub(crate) fn new(golds: Vec<Gold>, task: MathTask) -> Self {
         let letters = !task.options.choices.is_empty() || golds.iter().any(is_letter);
-        Self { golds, task, letters }
+        Self {
+            golds,
+            task,
+            letters,
+        }
     }
 }
 
@@ -46,7 +50,8 @@ impl PureGrader for PreparedMath {
             choices: self.letters,
             language: self.task.language.as_deref(),
         };
-        let found = extraction::extract(&text, &options).filter(|found| !found.text.trim().is_empty());
+        let found =
+            extraction::extract(&text, &options).filter(|found| !found.text.trim().is_empty());
         let Some(found) = found else {
             let evidence = Evidence::new().text("rule", "nothing_extracted");
             return graded(Verdict::NO_ANSWER, evidence, 0);
@@ -66,7 +71,11 @@ impl PureGrader for PreparedMath {
             return graded(Verdict::NO_ANSWER, Evidence::new(), 0);
         };
         let evidence = evidence::of(&found, gold.text(), &comparison);
-        let verdict = if comparison.equal { Verdict::CORRECT } else { Verdict::WRONG_ANSWER };
+        let verdict = if comparison.equal {
+            Verdict::CORRECT
+        } else {
+            Verdict::WRONG_ANSWER
+        };
         graded(verdict, evidence, steps)
     }
 
@@ -76,6 +85,14 @@ impl PureGrader for PreparedMath {
 }
 
 fn graded(verdict: Verdict, evidence: Evidence, steps: u64) -> Outcome {
-    let score = if verdict == Verdict::CORRECT { Score::ONE } else { Score::ZERO };
-    Outcome::Graded(Grade::new(verdict, score).with_evidence(evidence).with_work(steps))
+    let score = if verdict == Verdict::CORRECT {
+        Score::ONE
+    } else {
+        Score::ZERO
+    };
+    Outcome::Graded(
+        Grade::new(verdict, score)
+            .with_evidence(evidence)
+            .with_work(steps),
+    )
 }

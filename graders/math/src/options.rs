@@ -19,8 +19,8 @@ pub enum Rounding {
     /// No: 33.3 is not 100/3.
     #[default]
     Exact,
-    /// Yes: what rounds to the digits the gold is written with, trailing zeros included, is the gold; half a unit is rounded away
-    /// from zero. A gold written without a point is exact.
+    /// Yes: what rounds to the digits the gold is written with, trailing zeros included, is the
+    /// gold; half a unit is rounded away from zero. A gold written without a point is exact.
     Gold,
 }
 
@@ -69,8 +69,10 @@ pub enum Form {
 impl Form {
     /// Whether `answer` is written in this form.
     pub(crate) fn allows(self, answer: &str) -> bool {
-        let vulgar = |letter: char| matches!(letter, '¼'..='¾' | '⅐'..='⅞' | '↉' | '÷' | '/' | '∕' | '⁄');
-        self == Self::Any || !(answer.contains(vulgar) || answer.contains("frac") || answer.contains("\\over"))
+        let vulgar =
+            |letter: char| matches!(letter, '¼'..='¾' | '⅐'..='⅞' | '↉' | '÷' | '/' | '∕' | '⁄');
+        self == Self::Any
+            || !(answer.contains(vulgar) || answer.contains("frac") || answer.contains("\\over"))
     }
 }
 

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use assay_core::extraction;
 use assay_core::grader::Unprepared;
-use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::{
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+};
 
 use crate::compare::{BadGold, Gold};
 use crate::grade::PreparedMath;
@@ -24,7 +26,11 @@ impl Grader for MathGrader {
         MathTask::read(task).map(drop)
     }
 
-    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+    fn prepare(
+        &self,
+        task: &Task,
+        _cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
         let task = MathTask::read(task).map_err(|error: TaskError| {
             Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
         })?;
@@ -47,24 +53,49 @@ impl Grader for MathGrader {
 /// Shortest text that is taken for a solution without marks, in bytes.
 const SOLUTION: usize = 200;
 
-/// A gold written as a whole solution, or that announces its answer, is reduced to it by the rules for completions. A phrase stays
-/// as it is: which of its numbers is the answer nobody can tell.
+/// A gold written as a whole solution, or that announces its answer, is reduced to it by the rules
+/// for completions. A phrase stays as it is: which of its numbers is the answer nobody can tell.
 fn inner(text: &str) -> String {
-    let marked = ["\\boxed", "####", "<answer>"].iter().any(|mark| text.contains(mark));
-    let announced = ["answer", "solution"].iter().any(|word| text.to_lowercase().contains(word)) && text.contains(' ');
+    let marked = ["\\boxed", "####", "<answer>"]
+        .iter()
+        .any(|mark| text.contains(mark));
+    let announced = ["answer", "solution"]
+        .iter()
+        .any(|word| text.to_lowercase().contains(word))
+        && text.contains(' ');
     let long = text.len() > SOLUTION
-        && text.split_whitespace().filter(|word| word.chars().all(char::is_alphabetic)).count() > 20;
+        && text
+            .split_whitespace()
+            .filter(|word| word.chars().all(char::is_alphabetic))
+            .count()
+            > 20;
     if !(marked || announced || long) {
         return text.to_owned();
     }
-    let options = extraction::Options { choices: !marked, ..extraction::Options::default() };
+    let options = extraction::Options {
+        choices: !marked,
+        ..extraction::Options::default()
+    };
     let Some(found) = extraction::extract(text, &options) else {
         return text.to_owned();
     };
-    let states = matches!(found.rule, extraction::Rule::Stated | extraction::Rule::BoxedList | extraction::Rule::Boxed);
+    let states = matches!(
+        found.rule,
+        extraction::Rule::Stated | extraction::Rule::BoxedList | extraction::Rule::Boxed
+    );
     let tail = text.get(found.span.end..).unwrap_or_default();
-    let ends = found.rule != extraction::Rule::Whole && tail.trim_matches(['$', '.', ' ', '\n', ')', '*']).is_empty();
-    let head = text.get(..found.span.start).unwrap_or_default().trim_end_matches(['$', ' ', '*', '(']);
+    let ends = found.rule != extraction::Rule::Whole
+        && tail
+            .trim_matches(['$', '.', ' ', '\n', ')', '*'])
+            .is_empty();
+    let head = text
+        .get(..found.span.start)
+        .unwrap_or_default()
+        .trim_end_matches(['$', ' ', '*', '(']);
     let told = announced && [" is", " are", ":"].iter().any(|word| head.ends_with(word));
-    if marked || states || (long || told) && ends { found.text.into_owned() } else { text.to_owned() }
+    if marked || states || (long || told) && ends {
+        found.text.into_owned()
+    } else {
+        text.to_owned()
+    }
 }

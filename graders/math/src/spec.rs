@@ -12,11 +12,16 @@ pub static SPEC: Spec = Spec {
     example_task: r#"{"type":"math","answer":"\\frac{\\sqrt{3}}{3}"}"#,
     example_completion: r"Rationalising, the answer is \boxed{1/\sqrt{3}}.",
     verdicts: &[
-        VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "the answer is equivalent to a gold" },
+        VerdictSpec {
+            verdict: Verdict::CORRECT,
+            pass: Some(true),
+            meaning: "the answer is equivalent to a gold",
+        },
         VerdictSpec {
             verdict: Verdict::WRONG_ANSWER,
             pass: Some(false),
-            meaning: "the answer is not equivalent to any gold, cannot be read, or needs more work than the step budget",
+            meaning: "the answer is not equivalent to any gold, cannot be read, or needs more \
+                      work than the step budget",
         },
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,

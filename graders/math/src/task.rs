@@ -1,4 +1,5 @@
-//! The shape of a `math` task as it stands in a request. Checks ranges and nothing of the mathematics.
+//! The shape of a `math` task as it stands in a request. Checks ranges and nothing of the
+//! mathematics.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,10 @@ use crate::options::{Form, Options, Order, Percent, Rounding, Tolerance, Units};
 
 /// The gold: one answer, or several of which any is accepted.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-#[serde(untagged, expecting = "`answer` is a text or an array of texts; write numbers in quotes")]
+#[serde(
+    untagged,
+    expecting = "`answer` is a text or an array of texts; write numbers in quotes"
+)]
 pub(crate) enum Answer {
     One(String),
     Any(Vec<String>),
@@ -172,11 +176,16 @@ impl MathTask {
 }
 
 /// A tolerance, or what to write where it is none of both.
-fn either_tolerance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<RawTolerance>, D::Error> {
+fn either_tolerance<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<RawTolerance>, D::Error> {
     let written = Option::<Value>::deserialize(deserializer)?;
     let read = |written: Value| {
-        let wrong =
-            || D::Error::custom(format!("it is {{\"relative\": 1e-6}} or {{\"absolute\": 0.5}}, not `{written}`"));
+        let wrong = || {
+            D::Error::custom(format!(
+                "it is {{\"relative\": 1e-6}} or {{\"absolute\": 0.5}}, not `{written}`"
+            ))
+        };
         RawTolerance::deserialize(&written).map_err(|_| wrong())
     };
     written.map(read).transpose()
@@ -215,17 +224,30 @@ mod tests {
 
     #[test]
     fn tolerances_are_exact() {
-        let task = read(r#"{"type":"math","answer":["1","2"],"tolerance":{"relative":1e-6}}"#).unwrap();
-        assert_eq!(task.options.tolerance, Some(Tolerance::Relative(Rational::ratio(1, 1_000_000))));
+        let task =
+            read(r#"{"type":"math","answer":["1","2"],"tolerance":{"relative":1e-6}}"#).unwrap();
+        assert_eq!(
+            task.options.tolerance,
+            Some(Tolerance::Relative(Rational::ratio(1, 1_000_000)))
+        );
     }
 
     #[test]
     fn mistakes_are_named() {
         for (json, pointer) in [
             (r#"{"type":"math","answer":[]}"#, "/answer"),
-            (r#"{"type":"math","answer":"1","tolerence":1}"#, "/tolerence"),
-            (r#"{"type":"math","answer":"1","tolerance":{"absolute":-1}}"#, "/tolerance"),
-            (r#"{"type":"math","answer":"A","choices":{"AB":"x"}}"#, "/choices"),
+            (
+                r#"{"type":"math","answer":"1","tolerence":1}"#,
+                "/tolerence",
+            ),
+            (
+                r#"{"type":"math","answer":"1","tolerance":{"absolute":-1}}"#,
+                "/tolerance",
+            ),
+            (
+                r#"{"type":"math","answer":"A","choices":{"AB":"x"}}"#,
+                "/choices",
+            ),
         ] {
             assert_eq!(read(json).unwrap_err().pointer, pointer, "{json}");
         }

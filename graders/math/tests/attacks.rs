@@ -1,4 +1,5 @@
-//! Long chains of one operator: none may overflow a stack, whatever it repeats. The test harness' threads have 2 MiB.
+//! Long chains of one operator: none may overflow a stack, whatever it repeats. The test harness'
+//! threads have 2 MiB.
 
 use assay_math::{Options, equivalent};
 
@@ -86,7 +87,11 @@ fn attack(count: usize, as_gold: bool) {
     for (first, repeated, last) in CHAINS {
         let chain = format!("{first}{}{last}", repeated.repeat(count));
         let options = Options::default();
-        let found = if as_gold { equivalent(&chain, "7", &options) } else { equivalent("7", &chain, &options) };
+        let found = if as_gold {
+            equivalent(&chain, "7", &options)
+        } else {
+            equivalent("7", &chain, &options)
+        };
         assert!(!found.equal, "{first}{repeated}…{last} ×{count}");
     }
 }

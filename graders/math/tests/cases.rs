@@ -33,7 +33,8 @@ fn verdict(case: &Case) -> String {
     let items = [&item];
     let context = GradeContext::default();
     let mut graded = prepared.grade(&items, &context);
-    let Poll::Ready(outcomes) = Pin::new(&mut graded).poll(&mut Context::from_waker(Waker::noop())) else {
+    let Poll::Ready(outcomes) = Pin::new(&mut graded).poll(&mut Context::from_waker(Waker::noop()))
+    else {
         panic!("a grader of the Cpu lane never waits");
     };
     match &outcomes[0] {
@@ -55,5 +56,10 @@ fn every_case_gets_its_verdict() {
         seen += 1;
     }
     assert!(seen >= 150, "only {seen} cases");
-    assert!(wrong.is_empty(), "{} of {seen} cases:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {seen} cases:\n{}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

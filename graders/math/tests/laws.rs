@@ -42,7 +42,11 @@ fn expression() -> impl Strategy<Value = String> {
 
 /// An expression with elementary functions.
 fn elementary() -> impl Strategy<Value = String> {
-    let leaf = prop_oneof![Just("x".to_owned()), Just("y".to_owned()), (1i64..9).prop_map(|n| n.to_string())];
+    let leaf = prop_oneof![
+        Just("x".to_owned()),
+        Just("y".to_owned()),
+        (1i64..9).prop_map(|n| n.to_string())
+    ];
     leaf.prop_recursive(3, 8, 2, |inner| {
         prop_oneof![
             inner.clone().prop_map(|a| format!(r"\sin({a})")),
@@ -296,7 +300,10 @@ fn nothing_exceeds_the_budget() {
         long(r"\sum_{k=1}^{4000}", 6) + "k",
         "((((2^{100})^{100})^{100})^{100})^{100}".to_owned(),
         r"\sqrt{".repeat(200) + "2" + &"}".repeat(200),
-        (2..60).map(|n| format!(r"\sqrt{{{n}}}")).collect::<Vec<_>>().join("+"),
+        (2..60)
+            .map(|n| format!(r"\sqrt{{{n}}}"))
+            .collect::<Vec<_>>()
+            .join("+"),
         r"\binom{4000}{2000}^{4000}".to_owned(),
         r"3000!^{3000!}".to_owned(),
         r"e^{e^{e^{e^e}}}".to_owned(),
@@ -308,7 +315,11 @@ fn nothing_exceeds_the_budget() {
         long("\u{301}", 50_000),
     ];
     for input in &inputs {
-        for (gold, answer) in [("3", input.as_str()), (input.as_str(), "3"), (input.as_str(), input.as_str())] {
+        for (gold, answer) in [
+            ("3", input.as_str()),
+            (input.as_str(), "3"),
+            (input.as_str(), input.as_str()),
+        ] {
             let found = equivalent(gold, answer, &Options::default());
             let shown: String = answer.chars().take(40).collect();
             assert!(found.steps <= 4_000_000, "{shown}");

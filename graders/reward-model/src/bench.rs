@@ -35,7 +35,9 @@ impl std::str::FromStr for Lengths {
         match text.parse() {
             Ok(length) if length > 0 => Ok(Self::Fixed(length)),
             _ if text == "mixed" => Ok(Self::Mixed),
-            _ => Err(format!("a length is a number of tokens, or `mixed`: `{text}`")),
+            _ => Err(format!(
+                "a length is a number of tokens, or `mixed`: `{text}`"
+            )),
         }
     }
 }
@@ -72,7 +74,8 @@ pub struct BenchRow {
     pub tokens_per_second: f64,
     /// Floating-point operations a second in products with weights, in 10^9.
     pub gflops: f64,
-    /// Share of the tokens that batches of the same sequences would waste if they were padded, in the order they came.
+    /// Share of the tokens that batches of the same sequences would waste if they were padded, in
+    /// the order they came.
     pub padding_avoided: f64,
     /// Whether sequences alone had the same bits as in their batches.
     pub invariant: bool,
@@ -140,7 +143,15 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
             )));
         }
         let sequences = sequences(*lengths, bench.tokens, longest, vocabulary);
-        report.rows.push(row(bench, *lengths, &sequences, &network, compute, body_parameters, &clock)?);
+        report.rows.push(row(
+            bench,
+            *lengths,
+            &sequences,
+            &network,
+            compute,
+            body_parameters,
+            &clock,
+        )?);
     }
     Ok(report)
 }
@@ -160,7 +171,11 @@ fn row(
     let mut times = Vec::new();
     for round in 0..=bench.rounds.max(1) {
         let started = clock.monotonic();
-        said = batches.iter().map(|batch| compute.run(|| network.run(batch))).collect::<Result<Vec<_>, _>>()?.concat();
+        said = batches
+            .iter()
+            .map(|batch| compute.run(|| network.run(batch)))
+            .collect::<Result<Vec<_>, _>>()?
+            .concat();
         if round > 0 {
             times.push(seconds_since(clock, started));
         }
@@ -175,7 +190,14 @@ fn row(
     let tokens: usize = sequences.iter().map(Sequence::len).sum();
     let padded: usize = batches
         .iter()
-        .map(|batch| batch.len() * batch.iter().map(|sequence| sequence.len()).max().unwrap_or_default())
+        .map(|batch| {
+            batch.len()
+                * batch
+                    .iter()
+                    .map(|sequence| sequence.len())
+                    .max()
+                    .unwrap_or_default()
+        })
         .sum();
     Ok(BenchRow {
         length: match lengths {
@@ -235,13 +257,20 @@ fn sequences(lengths: Lengths, tokens: usize, longest: usize, vocabulary: usize)
             Lengths::Fixed(length) => length,
             Lengths::Mixed => {
                 // Twelve uniform numbers are near enough to a normal one.
-                let normal = (0..12).map(|_| draw() as f64 / (1u64 << 53) as f64).sum::<f64>() - 6.0;
+                let normal = (0..12)
+                    .map(|_| draw() as f64 / (1u64 << 53) as f64)
+                    .sum::<f64>()
+                    - 6.0;
                 ((256.0 * (0.6 * normal - 0.18).exp()) as usize).clamp(8, 2_048)
             }
         };
         let length = length.clamp(1, longest);
         total += length;
-        sequences.push(Sequence::whole((0..length).map(|_| (draw() % vocabulary as u64) as u32).collect()));
+        sequences.push(Sequence::whole(
+            (0..length)
+                .map(|_| (draw() % vocabulary as u64) as u32)
+                .collect(),
+        ));
     }
     sequences
 }

@@ -21,15 +21,27 @@ impl Compute {
     /// When there is no such device, or this binary was built without it.
     pub fn open(name: &str, threads: usize) -> Result<Self, LoadError> {
         let (device, number) = device(name)?;
-        let pool = ThreadPoolBuilder::new().num_threads(threads).thread_name(|at| format!("assay-model-{at}")).build();
-        let threads = pool.map_err(|error| LoadError::new(format!("threads cannot be started: {error}")))?;
-        Ok(Self { device, threads: Arc::new(threads), number })
+        let pool = ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .thread_name(|at| format!("assay-model-{at}"))
+            .build();
+        let threads =
+            pool.map_err(|error| LoadError::new(format!("threads cannot be started: {error}")))?;
+        Ok(Self {
+            device,
+            threads: Arc::new(threads),
+            number,
+        })
     }
 
     /// The name of the device.
     #[must_use]
     pub fn name(&self) -> String {
-        if self.device.is_cpu() { "cpu".to_owned() } else { format!("cuda:{}", self.number) }
+        if self.device.is_cpu() {
+            "cpu".to_owned()
+        } else {
+            format!("cuda:{}", self.number)
+        }
     }
 
     /// Threads that a CPU's products are shared among.
@@ -48,14 +60,17 @@ impl Compute {
         &self.device
     }
 
-    /// The type of this name, or the device's own: `f32` on a CPU, which has no quick way with shorter ones, `bf16` on a GPU.
+    /// The type of this name, or the device's own: `f32` on a CPU, which has no quick way with
+    /// shorter ones, `bf16` on a GPU.
     pub(crate) fn dtype(&self, name: Option<&str>) -> Result<DType, LoadError> {
         match name {
             None if self.device.is_cpu() => Ok(DType::F32),
             None | Some("bf16") => Ok(DType::BF16),
             Some("f32") => Ok(DType::F32),
             Some("f16") => Ok(DType::F16),
-            Some(other) => Err(LoadError::new(format!("`dtype` is `f32`, `bf16` or `f16`, not `{other}`"))),
+            Some(other) => Err(LoadError::new(format!(
+                "`dtype` is `f32`, `bf16` or `f16`, not `{other}`"
+            ))),
         }
     }
 
@@ -75,15 +90,20 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
         _ => None,
     };
     let Some(number) = number else {
-        return Err(LoadError::new(format!("a device is `cpu` or `cuda:N`, not `{name}`")));
+        return Err(LoadError::new(format!(
+            "a device is `cpu` or `cuda:N`, not `{name}`"
+        )));
     };
     if !cfg!(feature = "cuda") {
-        let message =
-            format!("this binary was built without CUDA, so there is no `{name}`; build it with the feature `cuda`");
+        let message = format!(
+            "this binary was built without CUDA, so there is no `{name}`; build it with the \
+             feature `cuda`"
+        );
         return Err(LoadError::new(message));
     }
-    let device = Device::new_cuda(number)
-        .map_err(|error| LoadError::new(format!("`{name}` cannot be used: {}", first_line(&error))))?;
+    let device = Device::new_cuda(number).map_err(|error| {
+        LoadError::new(format!("`{name}` cannot be used: {}", first_line(&error)))
+    })?;
     Ok((device, number))
 }
 
@@ -101,14 +121,21 @@ mod tests {
     use super::*;
 
     fn refusal(name: &str) -> String {
-        Compute::open(name, 1).err().map(|error| error.to_string()).unwrap_or_default()
+        Compute::open(name, 1)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default()
     }
 
     #[test]
     fn devices_are_the_cpu_and_numbered_gpus() {
         assert_eq!(Compute::open("cpu", 2).unwrap().threads(), 2);
         for name in ["gpu", "cuda:", "cuda:-1", "cuda:first", "CPU", ""] {
-            assert!(refusal(name).contains(&format!("not `{name}`")), "{}", refusal(name));
+            assert!(
+                refusal(name).contains(&format!("not `{name}`")),
+                "{}",
+                refusal(name)
+            );
         }
     }
 
@@ -123,8 +150,15 @@ mod tests {
     fn a_gpu_is_opened_or_said_to_be_missing() {
         match Compute::open("cuda:0", 1) {
             Ok(compute) => assert_eq!(compute.name(), "cuda:0"),
-            Err(error) => assert!(error.to_string().contains("CUDA_ERROR_NO_DEVICE"), "{error}"),
+            Err(error) => assert!(
+                error.to_string().contains("CUDA_ERROR_NO_DEVICE"),
+                "{error}"
+            ),
         }
-        assert!(refusal("cuda:4096").starts_with("`cuda:4096` cannot be used"), "{}", refusal("cuda:4096"));
+        assert!(
+            refusal("cuda:4096").starts_with("`cuda:4096` cannot be used"),
+            "{}",
+            refusal("cuda:4096")
+        );
     }
 }

@@ -1,8 +1,10 @@
-//! Grader `reward_model`: how good is it, to a model? Owns the forward passes, heads, texts and tokens of reward models, and the
-//! one thread that runs them in batches. Owns no HTTP and no policy.
+//! Grader `reward_model`: how good is it, to a model? Owns the forward passes, heads, texts and
+//! tokens of reward models, and the one thread that runs them in batches. Owns no HTTP and no
+//! policy.
 //!
-//! The way of an input: `text/` (templates, tokens) → `serving/` (queue, batches, one device) → `network.rs` (`body/`, then
-//! `head/`) → `normalise.rs`. `model.rs` puts one model together from its directory, `grader/` asks models for tasks.
+//! The way of an input: `text/` (templates, tokens) → `serving/` (queue, batches, one device) →
+//! `network.rs` (`body/`, then `head/`) → `normalise.rs`. `model.rs` puts one model together from
+//! its directory, `grader/` asks models for tasks.
 
 pub mod bench;
 mod body;

@@ -1,4 +1,5 @@
-//! Where models come from: directories under the operator's folder, those that the configuration names, and a hub.
+//! Where models come from: directories under the operator's folder, those that the configuration
+//! names, and a hub.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +33,10 @@ pub struct DirectoryLoader {
 
 impl DirectoryLoader {
     fn find(&self, source: &str) -> Result<PathBuf, String> {
-        if Path::new(source).components().any(|part| part.as_os_str().to_string_lossy().starts_with(".fetching-")) {
+        if Path::new(source)
+            .components()
+            .any(|part| part.as_os_str().to_string_lossy().starts_with(".fetching-"))
+        {
             return Err(format!("`{source}` is not whole"));
         }
         let is_named = self.named.iter().any(|named| named == Path::new(source));
@@ -54,10 +58,13 @@ impl DirectoryLoader {
         }
     }
 
-    /// The error for a source that is not found. It reveals nothing about paths outside the folder: it is the same
-    /// whether or not they exist.
+    /// The error for a source that is not found. It reveals nothing about paths outside the folder:
+    /// it is the same whether or not they exist.
     fn absent(&self, source: &str) -> String {
-        let absent = format!("`{source}` is not a directory in the folder of models, `{}`", self.folder.display());
+        let absent = format!(
+            "`{source}` is not a directory in the folder of models, `{}`",
+            self.folder.display()
+        );
         if !is_hub_name(source) {
             return absent;
         }
@@ -70,7 +77,8 @@ impl DirectoryLoader {
         }
     }
 
-    /// Whether a model can be stored under its name: nothing exists there, and no link leads out of the folder.
+    /// Whether a model can be stored under its name: nothing exists there, and no link leads out of
+    /// the folder.
     fn has_room(&self, source: &str) -> bool {
         let place = self.folder.join(source);
         let Ok(folder) = self.folder.canonicalize() else {
@@ -78,15 +86,30 @@ impl DirectoryLoader {
             return !self.folder.exists();
         };
         let parent = place.parent().map(Path::canonicalize);
-        place.symlink_metadata().is_err() && !matches!(parent, Some(Ok(parent)) if !parent.starts_with(&folder))
+        place.symlink_metadata().is_err()
+            && !matches!(parent, Some(Ok(parent)) if !parent.starts_with(&folder))
     }
 }
 
 impl Loader for DirectoryLoader {
-    fn load(&self, name: &str, source: &str, options: &ModelOptions) -> Result<Arc<dyn Model>, String> {
+    fn load(
+        &self,
+        name: &str,
+        source: &str,
+        options: &ModelOptions,
+    ) -> Result<Arc<dyn Model>, String> {
         let path = self.find(source)?;
-        let model = RewardModel::open(name, source, &path, options, &self.compute, self.clock.unix_us());
-        model.map(|model| Arc::new(model) as Arc<dyn Model>).map_err(|error| format!("`{source}`: {error}"))
+        let model = RewardModel::open(
+            name,
+            source,
+            &path,
+            options,
+            &self.compute,
+            self.clock.unix_us(),
+        );
+        model
+            .map(|model| Arc::new(model) as Arc<dyn Model>)
+            .map_err(|error| format!("`{source}`: {error}"))
     }
 }
 
@@ -97,7 +120,8 @@ pub fn is_hub_name(text: &str) -> bool {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
         !part.is_empty() && part.len() <= 96 && part.chars().all(allowed) && !part.starts_with('.')
     };
-    text.split_once('/').is_some_and(|(org, name)| part(org) && part(name))
+    text.split_once('/')
+        .is_some_and(|(org, name)| part(org) && part(name))
 }
 
 #[cfg(test)]
@@ -106,8 +130,8 @@ mod tests {
 
     use super::*;
 
-    /// A loader for a folder of models that contains `inside` and links to directories outside, with a hub that has
-    /// every model.
+    /// A loader for a folder of models that contains `inside` and links to directories outside,
+    /// with a hub that has every model.
     fn loader(folder: &Path, may_fetch: bool) -> DirectoryLoader {
         let models = folder.join("models");
         std::fs::create_dir_all(models.join("org/inside")).unwrap();
@@ -126,7 +150,9 @@ mod tests {
             compute: Compute::open("cpu", 1).unwrap(),
             folder: models,
             named: vec![PathBuf::from("org/configured")],
-            fetch: Some(Arc::new(|name: &str| Ok(PathBuf::from("fetched").join(name)))),
+            fetch: Some(Arc::new(|name: &str| {
+                Ok(PathBuf::from("fetched").join(name))
+            })),
             may_fetch: Arc::new(move |_: &str| may_fetch),
             clock: Arc::new(SystemClock::new()),
         }
@@ -156,11 +182,19 @@ mod tests {
             assert_eq!(told(source), absent, "{source}");
         }
         let absent = told("org/missing");
-        assert!(absent.contains("`ASSAY_REWARD_MODELS_FETCH=true`"), "{absent}");
+        assert!(
+            absent.contains("`ASSAY_REWARD_MODELS_FETCH=true`"),
+            "{absent}"
+        );
         for source in ["org/linked", "org/broken", "away/model", "away/missing"] {
             assert_eq!(told(source), absent, "{source}");
         }
-        assert!(loader.find("org/inside").unwrap().ends_with("models/org/inside"));
+        assert!(
+            loader
+                .find("org/inside")
+                .unwrap()
+                .ends_with("models/org/inside")
+        );
     }
 
     #[test]
@@ -174,7 +208,10 @@ mod tests {
             "configured by the operator"
         );
         let open = loader(folder.path(), true);
-        assert_eq!(open.find("org/other").unwrap(), Path::new("fetched/org/other"));
+        assert_eq!(
+            open.find("org/other").unwrap(),
+            Path::new("fetched/org/other")
+        );
         assert!(
             open.find("away/new").is_err() && open.find("org/linked").is_err(),
             "nothing is written through a link"

@@ -29,7 +29,8 @@ pub struct RewardModel {
 }
 
 impl RewardModel {
-    /// Loads the model in a directory under a name; `source` is what it was asked for by. `options` go before those that `assay.json` beside the weights declares.
+    /// Loads the model in a directory under a name; `source` is what it was asked for by. `options`
+    /// go before those that `assay.json` beside the weights declares.
     ///
     /// # Errors
     /// [`LoadError`]: which file, tensor or option is at fault, and how.
@@ -58,7 +59,8 @@ impl RewardModel {
             max_tokens: outline.max_tokens,
             vocabulary: outline.body.vocabulary(),
         };
-        let reader = Reader::open(path, &options, &facts).map_err(|error| LoadError::new(error.to_string()))?;
+        let reader = Reader::open(path, &options, &facts)
+            .map_err(|error| LoadError::new(error.to_string()))?;
         let labels = match meaning {
             Meaning::Labels => options.labels.clone(),
             Meaning::Classes if !options.labels.is_empty() => options.labels.clone(),
@@ -67,7 +69,9 @@ impl RewardModel {
         };
         if meaning == Meaning::Classes && labels.len() != outline.found.outputs {
             let (named, there) = (labels.len(), outline.found.outputs);
-            return Err(LoadError::new(format!("{named} labels are named, and the head has {there} classes")));
+            return Err(LoadError::new(format!(
+                "{named} labels are named, and the head has {there} classes"
+            )));
         }
         if !options.labels.is_empty() && labels.is_empty() {
             let head = meaning.word();
@@ -82,7 +86,10 @@ impl RewardModel {
             ));
         }
         let ids = match meaning {
-            Meaning::Labels => labels.iter().map(|label| reader.token_id(label)).collect::<Result<Vec<u32>, _>>(),
+            Meaning::Labels => labels
+                .iter()
+                .map(|label| reader.token_id(label))
+                .collect::<Result<Vec<u32>, _>>(),
             _ => Ok(Vec::new()),
         };
         let ids = ids.map_err(|error| LoadError::new(error.to_string()))?;
@@ -97,7 +104,11 @@ impl RewardModel {
                 .unwrap_or_default()
                 .to_owned(),
             head: meaning.word(),
-            pooling: if meaning == Meaning::Steps { "steps".to_owned() } else { reader.pooling().to_string() },
+            pooling: if meaning == Meaning::Steps {
+                "steps".to_owned()
+            } else {
+                reader.pooling().to_string()
+            },
             scale: meaning.scale(),
             normalise: normalise.word(),
             labels,
@@ -111,13 +122,26 @@ impl RewardModel {
             loaded_us,
         };
         let network = Network::read(outline, &weights, &options, &ids)?;
-        Ok(Self { info: Arc::new(info), reader, network, compute: compute.clone(), meaning, positive, normalise })
+        Ok(Self {
+            info: Arc::new(info),
+            reader,
+            network,
+            compute: compute.clone(),
+            meaning,
+            positive,
+            normalise,
+        })
     }
 
     /// Probability of the labels that mean a pass.
     fn positive(&self, probabilities: &[f32]) -> Option<f32> {
-        (!self.positive.is_empty())
-            .then(|| self.positive.iter().filter_map(|place| probabilities.get(*place)).sum::<f32>().min(1.0))
+        (!self.positive.is_empty()).then(|| {
+            self.positive
+                .iter()
+                .filter_map(|place| probabilities.get(*place))
+                .sum::<f32>()
+                .min(1.0)
+        })
     }
 
     fn raw(&self, readout: &Readout, reference: Option<&Readout>) -> Option<f32> {
@@ -142,8 +166,16 @@ impl Model for RewardModel {
 
     fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Reading, Refusal> {
         let main = self.reader.read(input, truncate)?;
-        let ModelInput::Rollout { prompt, reference: Some(reference), .. } = input else {
-            return Ok(Reading { main, reference: None });
+        let ModelInput::Rollout {
+            prompt,
+            reference: Some(reference),
+            ..
+        } = input
+        else {
+            return Ok(Reading {
+                main,
+                reference: None,
+            });
         };
         let beside = match (self.meaning, self.normalise) {
             (Meaning::Embedding, _) => Some(ModelInput::Text(Arc::clone(reference))),
@@ -154,7 +186,9 @@ impl Model for RewardModel {
             }),
             _ => None,
         };
-        let reference = beside.map(|input| self.reader.read(&input, truncate)).transpose()?;
+        let reference = beside
+            .map(|input| self.reader.read(&input, truncate))
+            .transpose()?;
         Ok(Reading { main, reference })
     }
 
@@ -173,10 +207,14 @@ impl Model for RewardModel {
     fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged {
         let raw = self.raw(readout, reference);
         let beside = reference.and_then(|reference| self.raw(reference, None));
-        Judged { raw, score: raw.and_then(|raw| self.normalise.score(raw, beside)) }
+        Judged {
+            raw,
+            score: raw.and_then(|raw| self.normalise.score(raw, beside)),
+        }
     }
 
-    /// On a GPU, where kernels are made at first use and memory is short: one token, a batch of short sequences, a longest one.
+    /// On a GPU, where kernels are made at first use and memory is short: one token, a batch of
+    /// short sequences, a longest one.
     fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
         if self.info.device == "cpu" {
             return vec![self.sample(1)];
@@ -196,7 +234,10 @@ impl RewardModel {
     fn sample(&self, length: usize) -> Sequence {
         let sequence = Sequence::whole(vec![0; length.clamp(1, self.info.max_tokens)]);
         match self.reader.pooling() {
-            Pooling::Mean => Sequence { rows: Rows::Mean, ..sequence },
+            Pooling::Mean => Sequence {
+                rows: Rows::Mean,
+                ..sequence
+            },
             _ => sequence,
         }
     }
@@ -221,20 +262,28 @@ fn usual_pooling(
     match (family, meaning) {
         (Family::Decoder, _) => Ok(Pooling::Last),
         (_, Meaning::Embedding) => sentence_pooling(directory),
-        (Family::ModernBert, _) if fields.text("classifier_pooling") == Some("mean") => Ok(Pooling::Mean),
+        (Family::ModernBert, _) if fields.text("classifier_pooling") == Some("mean") => {
+            Ok(Pooling::Mean)
+        }
         (Family::Bert | Family::ModernBert, _) => Ok(Pooling::Cls),
     }
 }
 
 /// What `1_Pooling/config.json` says of embeddings: the mean where there is none.
 fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
-    let Some(declared) = directory.json("1_Pooling/config.json")? else { return Ok(Pooling::Mean) };
+    let Some(declared) = directory.json("1_Pooling/config.json")? else {
+        return Ok(Pooling::Mean);
+    };
     let flags = declared.as_object().into_iter().flatten();
     let mut chosen: Vec<&str> = flags
         .filter(|(_, value)| value.as_bool() == Some(true))
         .filter_map(|(name, _)| name.strip_prefix("pooling_mode_"))
         .collect();
-    chosen.extend(declared.get("pooling_mode").and_then(serde_json::Value::as_str));
+    chosen.extend(
+        declared
+            .get("pooling_mode")
+            .and_then(serde_json::Value::as_str),
+    );
     match chosen[..] {
         [] | ["mean_tokens" | "mean"] => Ok(Pooling::Mean),
         ["cls_token" | "cls"] => Ok(Pooling::Cls),
@@ -253,7 +302,10 @@ fn places(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
     let place = |name: &String| {
         let place = all.iter().position(|label| label == name);
         place.ok_or_else(|| {
-            LoadError::new(format!("`positive` names `{name}`, which is none of the labels {}", all.join(", ")))
+            LoadError::new(format!(
+                "`positive` names `{name}`, which is none of the labels {}",
+                all.join(", ")
+            ))
         })
     };
     let mut places = some.iter().map(place).collect::<Result<Vec<_>, _>>()?;

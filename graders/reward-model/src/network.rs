@@ -29,8 +29,10 @@ impl Outline {
     ) -> std::result::Result<Self, LoadError> {
         let unit = sentence_modules(directory)?;
         let sentences = directory.json("sentence_bert_config.json")?;
-        let longest =
-            sentences.map(|sentences| Fields(&sentences).size_or_none("max_seq_length")).transpose()?.flatten();
+        let longest = sentences
+            .map(|sentences| Fields(&sentences).size_or_none("max_seq_length"))
+            .transpose()?
+            .flatten();
         Self::of(directory.config()?, weights, options, unit, longest)
     }
 
@@ -44,27 +46,42 @@ impl Outline {
     ) -> std::result::Result<Self, LoadError> {
         if Fields(&config).object("quantization_config").is_some() {
             return Err(LoadError::new(
-                "the weights are quantised, and such are not read; load the model they were made from",
+                "the weights are quantised, and such are not read; load the model they were made \
+                 from",
             ));
         }
         let body = BodyConfig::read(&config)?;
         let found = Found::look(body.family(), &config, weights, options, unit)?;
-        let max_tokens = longest.map_or(body.max_positions(), |longest| longest.min(body.max_positions()));
-        Ok(Self { config, body, found, max_tokens })
+        let max_tokens = longest.map_or(body.max_positions(), |longest| {
+            longest.min(body.max_positions())
+        });
+        Ok(Self {
+            config,
+            body,
+            found,
+            max_tokens,
+        })
     }
 }
 
 /// Whether embeddings are brought to length 1. Modules that are not known are refused.
 fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadError> {
     let modules = directory.json("modules.json")?.unwrap_or_default();
-    let kinds =
-        modules.as_array().into_iter().flatten().filter_map(|module| module.get("type").and_then(Value::as_str));
+    let kinds = modules
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|module| module.get("type").and_then(Value::as_str));
     let mut unit = false;
     for kind in kinds.map(|kind| kind.rsplit('.').next().unwrap_or(kind)) {
         match kind {
             "Transformer" | "Pooling" => {}
             "Normalize" => unit = true,
-            other => return Err(LoadError::new(format!("`modules.json` names a `{other}`, which is not known"))),
+            other => {
+                return Err(LoadError::new(format!(
+                    "`modules.json` names a `{other}`, which is not known"
+                )));
+            }
         }
     }
     Ok(unit)
@@ -87,19 +104,37 @@ impl Network {
         options: &ModelOptions,
         labels: &[u32],
     ) -> std::result::Result<Self, LoadError> {
-        let Outline { config, body: shape, found, .. } = outline;
+        let Outline {
+            config,
+            body: shape,
+            found,
+            ..
+        } = outline;
         let prefix = shape.prefix(weights);
         let body = Body::read(&shape, weights, prefix)?;
         let head = found.read(&config, weights, options, prefix, labels)?;
         weights.all_used()?;
         let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());
-        Ok(Self { body, head, device: weights.device().clone(), vocabulary, hidden })
+        Ok(Self {
+            body,
+            head,
+            device: weights.device().clone(),
+            vocabulary,
+            hidden,
+        })
     }
 
     /// What it says of each sequence.
     pub(crate) fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>> {
-        if let Some(id) = batch.iter().flat_map(|sequence| &sequence.ids).find(|id| **id as usize >= self.vocabulary) {
-            candle_core::bail!("the token {id} is beyond the vocabulary of {}", self.vocabulary);
+        if let Some(id) = batch
+            .iter()
+            .flat_map(|sequence| &sequence.ids)
+            .find(|id| **id as usize >= self.vocabulary)
+        {
+            candle_core::bail!(
+                "the token {id} is beyond the vocabulary of {}",
+                self.vocabulary
+            );
         }
         let packed = Packed::new(batch, &self.device)?;
         let states = self.body.forward(&packed)?;
@@ -128,14 +163,20 @@ impl Network {
             }
         }
         let mut said = self.head.forward(pooled).into_iter();
-        Ok(counts.into_iter().map(|count| self.head.read(said.by_ref().take(count).collect())).collect())
+        Ok(counts
+            .into_iter()
+            .map(|count| self.head.read(said.by_ref().take(count).collect()))
+            .collect())
     }
 
     /// Hidden states at `rows`, behind the last norm.
     fn rows(&self, states: &Tensor, rows: Vec<u32>) -> Result<Vec<Vec<f32>>> {
         let count = rows.len();
         let rows = Tensor::from_vec(rows, count, &self.device)?;
-        let states = states.index_select(&rows, 0)?.to_dtype(DType::F32)?.to_device(&Device::Cpu)?;
+        let states = states
+            .index_select(&rows, 0)?
+            .to_dtype(DType::F32)?
+            .to_device(&Device::Cpu)?;
         let mut rows = states.to_vec2::<f32>()?;
         rows.iter_mut().for_each(|row| self.body.last_norm(row));
         Ok(rows)
@@ -143,14 +184,22 @@ impl Network {
 }
 
 /// The mean of rows of `size` numbers.
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "the mean of f32 numbers is one")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "the mean of f32 numbers is one"
+)]
 fn mean(rows: impl Iterator<Item = Vec<f32>>, size: usize) -> Vec<f32> {
     let (mut sums, mut count) = (vec![0f64; size], 0usize);
     for row in rows {
-        sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += f64::from(x));
+        sums.iter_mut()
+            .zip(row)
+            .for_each(|(sum, x)| *sum += f64::from(x));
         count += 1;
     }
-    sums.into_iter().map(|sum| (sum / count.max(1) as f64) as f32).collect()
+    sums.into_iter()
+        .map(|sum| (sum / count.max(1) as f64) as f32)
+        .collect()
 }
 
 #[cfg(test)]

@@ -35,21 +35,31 @@ pub(crate) enum Way {
 impl Way {
     fn named(name: &str) -> Result<Self, LoadError> {
         serde_json::from_value(Value::from(name)).map_err(|_| {
-            LoadError::new(format!("`normalise` is `none`, `sigmoid`, `affine` or `relative`, not `{name}`"))
+            LoadError::new(format!(
+                "`normalise` is `none`, `sigmoid`, `affine` or `relative`, not `{name}`"
+            ))
         })
     }
 }
 
 impl Normalise {
-    /// The declared way, or the one that follows from what the head says: probabilities are scores already, logits go through a
-    /// sigmoid, and through the mean and deviation that OpenRLHF leaves in a configuration.
-    pub(crate) fn declared(options: &ModelOptions, config: &Value, meaning: Meaning) -> Result<Self, LoadError> {
+    /// The declared way, or the one that follows from what the head says: probabilities are scores
+    /// already, logits go through a sigmoid, and through the mean and deviation that OpenRLHF
+    /// leaves in a configuration.
+    pub(crate) fn declared(
+        options: &ModelOptions,
+        config: &Value,
+        meaning: Meaning,
+    ) -> Result<Self, LoadError> {
         let fields = Fields(config);
-        let in_config = fields.flag_or("normalize_reward", false) && options.mean.is_none() && options.std.is_none();
+        let in_config = fields.flag_or("normalize_reward", false)
+            && options.mean.is_none()
+            && options.std.is_none();
         let way = match &options.normalise {
             Some(name) if meaning == Meaning::Steps && name != "none" => {
                 return Err(LoadError::new(
-                    "what a process reward model says of steps are probabilities: `normalise` is `none`",
+                    "what a process reward model says of steps are probabilities: `normalise` is \
+                     `none`",
                 ));
             }
             Some(name) => Way::named(name)?,
@@ -63,14 +73,19 @@ impl Normalise {
             Way::Relative => Ok(Self::Relative),
             Way::Affine => {
                 let (mean, std) = if in_config {
-                    (fields.number_or("mean", 0.0)?, fields.number_or("std", 1.0)?)
+                    (
+                        fields.number_or("mean", 0.0)?,
+                        fields.number_or("std", 1.0)?,
+                    )
                 } else {
                     (options.mean.unwrap_or(0.0), options.std.unwrap_or(0.0))
                 };
                 if mean.is_finite() && std.is_finite() && std > 0.0 {
                     return Ok(Self::Affine { mean, std });
                 }
-                Err(LoadError::new("`affine` needs a finite `mean` and a `std` above 0"))
+                Err(LoadError::new(
+                    "`affine` needs a finite `mean` and a `std` above 0",
+                ))
             }
         }
     }
@@ -110,23 +125,61 @@ mod tests {
     #[test]
     fn what_is_declared_goes_before_what_follows_from_the_head() {
         let openrlhf = json!({"normalize_reward": true, "mean": 2.0, "std": 4.0});
-        let found = |options: Value, config: &Value, meaning| declared(options, config, meaning).unwrap();
-        assert_eq!(found(json!({}), &json!({}), Meaning::Scalar), Normalise::Sigmoid);
-        assert_eq!(found(json!({}), &json!({}), Meaning::Steps), Normalise::None);
-        assert_eq!(found(json!({}), &openrlhf, Meaning::Scalar), Normalise::Affine { mean: 2.0, std: 4.0 });
-        assert_eq!(found(json!({"normalise": "sigmoid"}), &openrlhf, Meaning::Scalar), Normalise::Sigmoid);
+        let found =
+            |options: Value, config: &Value, meaning| declared(options, config, meaning).unwrap();
+        assert_eq!(
+            found(json!({}), &json!({}), Meaning::Scalar),
+            Normalise::Sigmoid
+        );
+        assert_eq!(
+            found(json!({}), &json!({}), Meaning::Steps),
+            Normalise::None
+        );
+        assert_eq!(
+            found(json!({}), &openrlhf, Meaning::Scalar),
+            Normalise::Affine {
+                mean: 2.0,
+                std: 4.0
+            }
+        );
+        assert_eq!(
+            found(json!({"normalise": "sigmoid"}), &openrlhf, Meaning::Scalar),
+            Normalise::Sigmoid
+        );
         let own = json!({"mean": 1.0, "std": 3.0});
-        assert_eq!(found(own, &openrlhf, Meaning::Scalar), Normalise::Affine { mean: 1.0, std: 3.0 });
+        assert_eq!(
+            found(own, &openrlhf, Meaning::Scalar),
+            Normalise::Affine {
+                mean: 1.0,
+                std: 3.0
+            }
+        );
         assert!(declared(json!({"normalise": "affine"}), &json!({}), Meaning::Scalar).is_err());
-        assert!(declared(json!({"normalise": "affine", "std": 0.0}), &json!({}), Meaning::Scalar).is_err());
+        assert!(
+            declared(
+                json!({"normalise": "affine", "std": 0.0}),
+                &json!({}),
+                Meaning::Scalar
+            )
+            .is_err()
+        );
         assert!(declared(json!({"normalise": "zscore"}), &json!({}), Meaning::Scalar).is_err());
     }
 
     #[test]
     fn scores_follow_their_formulas() {
-        let near = |found: Option<f64>, expected: f64| assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
+        let near = |found: Option<f64>, expected: f64| {
+            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}")
+        };
         near(Normalise::Sigmoid.score(0.0, None), 0.5);
-        near(Normalise::Affine { mean: 2.0, std: 4.0 }.score(6.0, None), 1.0 / (1.0 + (-1f64).exp()));
+        near(
+            Normalise::Affine {
+                mean: 2.0,
+                std: 4.0,
+            }
+            .score(6.0, None),
+            1.0 / (1.0 + (-1f64).exp()),
+        );
         near(Normalise::Relative.score(3.0, Some(3.0)), 0.5);
         near(Normalise::None.score(0.25, None), 0.25);
         near(Normalise::None.score(-2.0, None), 0.0);

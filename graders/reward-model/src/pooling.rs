@@ -1,7 +1,7 @@
 //! Which rows of a sequence the head reads.
 //!
-//! The rules agree until a text holds the padding token, which is often the one that ends a turn: then they name different rows, and
-//! a wrong row gives a score that looks like any other.
+//! The rules agree until a text holds the padding token, which is often the one that ends a turn:
+//! then they name different rows, and a wrong row gives a score that looks like any other.
 
 use std::fmt;
 
@@ -14,13 +14,14 @@ use crate::sequence::Rows;
 pub enum Pooling {
     /// The last token, whatever it is.
     Last,
-    /// The rightmost token that is not padding, the first where all are: what `transformers` does since 4.49.
+    /// The rightmost token that is not padding, the first where all are: what `transformers` does
+    /// since 4.49.
     HfNonPad {
         /// Id of the padding token.
         pad: u32,
     },
-    /// The token before the first padding token, the last where there is none: what `transformers` did before, and some models'
-    /// own code still does.
+    /// The token before the first padding token, the last where there is none: what `transformers`
+    /// did before, and some models' own code still does.
     FirstPad {
         /// Id of the padding token.
         pad: u32,
@@ -34,15 +35,24 @@ pub enum Pooling {
 }
 
 impl Pooling {
-    /// A rule as options write it: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, `token:ID` or `token:TEXT`.
+    /// A rule as options write it: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, `token:ID` or
+    /// `token:TEXT`.
     ///
-    /// `pad` is the id of the padding token, where there is one, and `token_id` says which id a token's text has.
+    /// `pad` is the id of the padding token, where there is one, and `token_id` says which id a
+    /// token's text has.
     ///
     /// # Errors
     /// What is wrong with the text, and what could be written instead.
-    pub fn parse(text: &str, pad: Option<u32>, token_id: impl Fn(&str) -> Option<u32>) -> Result<Self, String> {
-        let pad =
-            || pad.ok_or_else(|| format!("`{text}` needs a padding token, and the model declares none; use `last`"));
+    pub fn parse(
+        text: &str,
+        pad: Option<u32>,
+        token_id: impl Fn(&str) -> Option<u32>,
+    ) -> Result<Self, String> {
+        let pad = || {
+            pad.ok_or_else(|| {
+                format!("`{text}` needs a padding token, and the model declares none; use `last`")
+            })
+        };
         match text {
             "last" => Ok(Self::Last),
             "hf_nonpad" => Ok(Self::HfNonPad { pad: pad()? }),
@@ -52,12 +62,15 @@ impl Pooling {
             _ => {
                 let Some(token) = text.strip_prefix("token:") else {
                     return Err(format!(
-                        "`{text}` is none of `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, `token:ID` and `token:TEXT`"
+                        "`{text}` is none of `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, \
+                         `token:ID` and `token:TEXT`"
                     ));
                 };
-                // An id goes first: some vocabularies have digits as tokens, but nobody means those by `token:7`.
+                // An id goes first: some vocabularies have digits as tokens, but nobody means those
+                // by `token:7`.
                 let id = token.parse().ok().or_else(|| token_id(token));
-                id.map(Self::Token).ok_or_else(|| format!("the tokenizer has no token `{token}`"))
+                id.map(Self::Token)
+                    .ok_or_else(|| format!("the tokenizer has no token `{token}`"))
             }
         }
     }
@@ -65,7 +78,8 @@ impl Pooling {
     /// The rows it names in a sequence of at least one token.
     ///
     /// # Errors
-    /// [`Refusal::Unreadable`] where the token of [`Pooling::Token`] does not occur, or there are no tokens.
+    /// [`Refusal::Unreadable`] where the token of [`Pooling::Token`] does not occur, or there are
+    /// no tokens.
     pub fn rows(self, ids: &[u32]) -> Result<Rows, Refusal> {
         let Some(last) = ids.len().checked_sub(1) else {
             return Err(Refusal::Unreadable("the input has no tokens".to_owned()));
@@ -76,11 +90,14 @@ impl Pooling {
             Self::Cls => 0,
             Self::HfNonPad { pad } => ids.iter().rposition(|&id| id != pad).unwrap_or(0),
             // Padding at the start counted as none: its position minus one was taken from the end.
-            Self::FirstPad { pad } => {
-                ids.iter().position(|&id| id == pad).map_or(last, |first| first.checked_sub(1).unwrap_or(last))
-            }
+            Self::FirstPad { pad } => ids
+                .iter()
+                .position(|&id| id == pad)
+                .map_or(last, |first| first.checked_sub(1).unwrap_or(last)),
             Self::Token(token) => ids.iter().rposition(|&id| id == token).ok_or_else(|| {
-                Refusal::Unreadable(format!("the model's head reads token {token}, and the input does not have it"))
+                Refusal::Unreadable(format!(
+                    "the model's head reads token {token}, and the input does not have it"
+                ))
             })?,
         };
         row(at).map(|at| Rows::At(vec![at]))
@@ -89,7 +106,9 @@ impl Pooling {
 
 /// A position as [`Rows`] keep it.
 pub(crate) fn row(at: usize) -> Result<u32, Refusal> {
-    u32::try_from(at).map_err(|_| Refusal::Unreadable("the input has more tokens than any model reads".to_owned()))
+    u32::try_from(at).map_err(|_| {
+        Refusal::Unreadable("the input has more tokens than any model reads".to_owned())
+    })
 }
 
 impl fmt::Display for Pooling {
@@ -154,11 +173,31 @@ mod tests {
     fn what_is_written_is_what_is_shown() {
         let token_id = |text: &str| (text == "<r>").then_some(70);
         for text in ["last", "hf_nonpad", "first_pad", "cls", "mean", "token:12"] {
-            assert_eq!(Pooling::parse(text, Some(PAD), token_id).unwrap().to_string(), text);
+            assert_eq!(
+                Pooling::parse(text, Some(PAD), token_id)
+                    .unwrap()
+                    .to_string(),
+                text
+            );
         }
-        assert_eq!(Pooling::parse("token:<r>", None, token_id), Ok(Pooling::Token(70)));
-        assert!(Pooling::parse("token:<q>", None, token_id).unwrap_err().contains("no token `<q>`"));
-        assert!(Pooling::parse("hf_nonpad", None, token_id).unwrap_err().contains("padding token"));
-        assert!(Pooling::parse("first", None, token_id).unwrap_err().contains("none of"));
+        assert_eq!(
+            Pooling::parse("token:<r>", None, token_id),
+            Ok(Pooling::Token(70))
+        );
+        assert!(
+            Pooling::parse("token:<q>", None, token_id)
+                .unwrap_err()
+                .contains("no token `<q>`")
+        );
+        assert!(
+            Pooling::parse("hf_nonpad", None, token_id)
+                .unwrap_err()
+                .contains("padding token")
+        );
+        assert!(
+            Pooling::parse("first", None, token_id)
+                .unwrap_err()
+                .contains("none of")
+        );
     }
 }

@@ -14,7 +14,8 @@ pub enum Rows {
 pub struct Sequence {
     /// Token ids, at least one.
     pub ids: Vec<u32>,
-    /// First position of the second text of a pair; the length where there is none. Encoders tell the two apart.
+    /// First position of the second text of a pair; the length where there is none. Encoders tell
+    /// the two apart.
     pub second: usize,
     /// What the head reads.
     pub rows: Rows,
@@ -27,7 +28,12 @@ impl Sequence {
     #[must_use]
     pub fn whole(ids: Vec<u32>) -> Self {
         let last = u32::try_from(ids.len().saturating_sub(1)).unwrap_or(u32::MAX);
-        Self { second: ids.len(), rows: Rows::At(vec![last]), ids, cut: 0 }
+        Self {
+            second: ids.len(),
+            rows: Rows::At(vec![last]),
+            ids,
+            cut: 0,
+        }
     }
 
     /// Its tokens.

@@ -4,8 +4,16 @@ use assay_weights::LoadError;
 use serde_json::{Value, json};
 
 /// Names of the shapes there are.
-pub const NAMES: &[&str] =
-    &["0.1b", "minilm", "qwen3-0.6b", "qwen3-1.7b", "qwen3-4b", "qwen3-8b", "qwen2.5-1.5b", "llama3-8b"];
+pub const NAMES: &[&str] = &[
+    "0.1b",
+    "minilm",
+    "qwen3-0.6b",
+    "qwen3-1.7b",
+    "qwen3-4b",
+    "qwen3-8b",
+    "qwen2.5-1.5b",
+    "llama3-8b",
+];
 
 /// The configuration of a shape.
 pub(crate) fn config(name: &str) -> Result<Value, LoadError> {
@@ -32,7 +40,9 @@ pub(crate) fn config(name: &str) -> Result<Value, LoadError> {
         }),
         other => {
             let known = NAMES.join(", ");
-            return Err(LoadError::new(format!("no shape is called `{other}`; there are {known}")));
+            return Err(LoadError::new(format!(
+                "no shape is called `{other}`; there are {known}"
+            )));
         }
     })
 }

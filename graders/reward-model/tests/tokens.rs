@@ -1,6 +1,10 @@
-//! Token ids of hard texts, pairs and conversations are those of `transformers`, which `tests/reference/make.py` wrote down.
+//! Token ids of hard texts, pairs and conversations are those of `transformers`, which
+//! `tests/reference/make.py` wrote down.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, as tests do"
+)]
 
 use std::path::{Path, PathBuf};
 
@@ -9,11 +13,13 @@ use assay_core::{Completion, Message};
 use assay_reward_model::{Facts, Kind, ModelOptions, Pooling, Reader, Sequence};
 use serde_json::Value;
 
-/// Tokens that begin a text. One that brings its own gets no second from the reader, and does from `transformers`.
+/// Tokens that begin a text. One that brings its own gets no second from the reader, and does from
+/// `transformers`.
 const BEGINNINGS: [&str; 2] = ["<|begin_of_text|>", "<s>"];
 
-/// Conversations whose tool calls are written as JSON with keys in another order than the alphabet's. The service keeps the keys of
-/// objects sorted, so these tokens differ from those of `transformers`, which keeps them as they came.
+/// Conversations whose tool calls are written as JSON with keys in another order than the
+/// alphabet's. The service keeps the keys of objects sorted, so these tokens differ from those of
+/// `transformers`, which keeps them as they came.
 const SORTED: [(&str, &str); 9] = [
     ("qwen2", "call with floats"),
     ("qwen2", "call with unordered arguments"),
@@ -35,7 +41,13 @@ fn reference() -> Value {
 }
 
 fn reader(name: &str, kind: Kind, options: &ModelOptions) -> Reader {
-    let facts = Facts { kind, pooling: Pooling::Last, pad: None, max_tokens: 100_000, vocabulary: 100_000 };
+    let facts = Facts {
+        kind,
+        pooling: Pooling::Last,
+        pad: None,
+        max_tokens: 100_000,
+        vocabulary: 100_000,
+    };
     Reader::open(&folder().join("tokenizers").join(name), options, &facts).unwrap()
 }
 
@@ -45,10 +57,14 @@ fn same(ids: &[u32], expected: &Value) -> bool {
         let fnv = ids
             .iter()
             .flat_map(|id| id.to_le_bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |value: u64, byte| (value ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+            .fold(0xcbf2_9ce4_8422_2325, |value: u64, byte| {
+                (value ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+            });
         return expected["count"] == ids.len() && expected["fnv"] == format!("{fnv:016x}");
     };
-    list.iter().map(|id| id.as_u64().unwrap()).eq(ids.iter().map(|id| u64::from(*id)))
+    list.iter()
+        .map(|id| id.as_u64().unwrap())
+        .eq(ids.iter().map(|id| u64::from(*id)))
 }
 
 /// No tokens are an input that nothing reads.
@@ -70,15 +86,32 @@ fn each_tokenizer(mut look: impl FnMut(&Value, &str, &Value)) {
 #[test]
 fn texts() {
     each_tokenizer(|reference, name, told| {
-        let reader =
-            reader(name, Kind::Rollout, &ModelOptions { template: Some("text".to_owned()), ..ModelOptions::default() });
-        for (text, expected) in reference["strings"].as_array().unwrap().iter().zip(told["texts"].as_array().unwrap()) {
+        let reader = reader(
+            name,
+            Kind::Rollout,
+            &ModelOptions {
+                template: Some("text".to_owned()),
+                ..ModelOptions::default()
+            },
+        );
+        for (text, expected) in reference["strings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(told["texts"].as_array().unwrap())
+        {
             let text = text.as_str().unwrap();
             let mut ids = ids(reader.read(&ModelInput::Text(text.into()), Truncate::Refuse));
-            if BEGINNINGS.iter().any(|token| text.starts_with(token) && expected[0] == expected[1]) {
+            if BEGINNINGS
+                .iter()
+                .any(|token| text.starts_with(token) && expected[0] == expected[1])
+            {
                 ids.insert(0, ids[0]);
             }
-            assert!(same(&ids, expected), "{name} {text:?}: {ids:?} instead of {expected}");
+            assert!(
+                same(&ids, expected),
+                "{name} {text:?}: {ids:?} instead of {expected}"
+            );
         }
     });
 }
@@ -87,20 +120,32 @@ fn texts() {
 fn pairs() {
     each_tokenizer(|reference, name, told| {
         let reader = reader(name, Kind::Pair, &ModelOptions::default());
-        for (pair, expected) in reference["pairs"].as_array().unwrap().iter().zip(told["pairs"].as_array().unwrap()) {
+        for (pair, expected) in reference["pairs"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .zip(told["pairs"].as_array().unwrap())
+        {
             if pair[1] == "" {
-                // Asked about one pair, `transformers` takes an empty second text for none; asked about several, it does not.
+                // Asked about one pair, `transformers` takes an empty second text for none; asked
+                // about several, it does not.
                 continue;
             }
             let text = |at: usize| pair[at].as_str().unwrap().into();
             let read = reader.read(&ModelInput::Pair(text(0), text(1)), Truncate::Refuse);
             let types = expected["types"].as_array().unwrap();
-            let second = types.iter().position(|kind| kind == 1).unwrap_or(types.len());
+            let second = types
+                .iter()
+                .position(|kind| kind == 1)
+                .unwrap_or(types.len());
             if let Ok(sequence) = &read {
                 assert_eq!(sequence.second, second, "{name} {pair}");
             }
             let ids = ids(read);
-            assert!(same(&ids, &expected["ids"]), "{name} {pair}: {ids:?} instead of {expected}");
+            assert!(
+                same(&ids, &expected["ids"]),
+                "{name} {pair}: {ids:?} instead of {expected}"
+            );
         }
     });
 }
@@ -109,22 +154,29 @@ fn pairs() {
 fn conversations() {
     let mut wrong = Vec::new();
     each_tokenizer(|reference, name, told| {
-        let Some(told) = told.get("conversations") else { return };
+        let Some(told) = told.get("conversations") else {
+            return;
+        };
         let reader = reader(name, Kind::Rollout, &ModelOptions::default());
         assert_eq!(reader.name(), "chat");
         for (key, conversation) in reference["conversations"].as_object().unwrap() {
             let mut messages: Vec<Message> = serde_json::from_value(conversation.clone()).unwrap();
             let completion = vec![messages.pop().unwrap()];
             let prompt = (!messages.is_empty()).then(|| Completion::Messages(messages.into()));
-            let input =
-                ModelInput::Rollout { prompt, completion: Completion::Messages(completion.into()), reference: None };
+            let input = ModelInput::Rollout {
+                prompt,
+                completion: Completion::Messages(completion.into()),
+                reference: None,
+            };
             let read = reader.read(&input, Truncate::Refuse);
             match (told[key].get("error"), read) {
                 (Some(_), Err(Refusal::Unreadable(_))) => {}
                 (None, Ok(sequence)) if same(&sequence.ids, &told[key]["ids"]) => {}
                 (None, Ok(_)) if SORTED.contains(&(name, key)) => {}
-                (expected, read) => wrong
-                    .push(format!("{name} {key}: {read:?} instead of {:?}", expected.unwrap_or(&told[key]["text"]))),
+                (expected, read) => wrong.push(format!(
+                    "{name} {key}: {read:?} instead of {:?}",
+                    expected.unwrap_or(&told[key]["text"])
+                )),
             }
         }
     });
@@ -134,18 +186,32 @@ fn conversations() {
 #[test]
 fn an_open_turn() {
     each_tokenizer(|reference, name, told| {
-        let Some(told) = told.get("conversations") else { return };
+        let Some(told) = told.get("conversations") else {
+            return;
+        };
         let reader = reader(
             name,
             Kind::Rollout,
-            &ModelOptions { question: Some("{{ prompt }}".to_owned()), ..ModelOptions::default() },
+            &ModelOptions {
+                question: Some("{{ prompt }}".to_owned()),
+                ..ModelOptions::default()
+            },
         );
         let key = "ends with user";
-        let question = reference["conversations"][key][0]["content"].as_str().unwrap();
+        let question = reference["conversations"][key][0]["content"]
+            .as_str()
+            .unwrap();
         let completion = Completion::Text("not asked about".into());
-        let input =
-            ModelInput::Rollout { prompt: Some(Completion::Text(question.into())), completion, reference: None };
+        let input = ModelInput::Rollout {
+            prompt: Some(Completion::Text(question.into())),
+            completion,
+            reference: None,
+        };
         let sequence = reader.read(&input, Truncate::Refuse).unwrap();
-        assert!(same(&sequence.ids, &told[key]["opened"]), "{name}: {:?}", sequence.ids);
+        assert!(
+            same(&sequence.ids, &told[key]["opened"]),
+            "{name}: {:?}",
+            sequence.ids
+        );
     });
 }

@@ -1,4 +1,5 @@
-//! How quick a right query is beside the gold, in steps: the buckets of R-VES (BIRD mini-dev, 2024), which counts seconds.
+//! How quick a right query is beside the gold, in steps: the buckets of R-VES (BIRD mini-dev,
+//! 2024), which counts seconds.
 
 /// How many times the prediction's steps the gold takes; above 1 the prediction is the quicker one.
 pub(crate) fn ratio(gold: u64, prediction: u64) -> f64 {
@@ -10,7 +11,10 @@ pub(crate) fn ratio(gold: u64, prediction: u64) -> f64 {
 /// R-VES's reward of a ratio.
 pub(crate) fn bucket(ratio: f64) -> f64 {
     let buckets = [(2.0, 1.25), (1.0, 1.0), (0.5, 0.75), (0.25, 0.5)];
-    buckets.iter().find(|(least, _)| ratio >= *least).map_or(0.25, |(_, reward)| *reward)
+    buckets
+        .iter()
+        .find(|(least, _)| ratio >= *least)
+        .map_or(0.25, |(_, reward)| *reward)
 }
 
 #[cfg(test)]
@@ -20,7 +24,10 @@ mod tests {
     #[test]
     fn buckets_are_closed_below() {
         let of = |gold, prediction| bucket(ratio(gold, prediction));
-        assert_eq!([of(20, 10), of(10, 10), of(10, 20), of(10, 40), of(10, 41)], [1.25, 1.0, 0.75, 0.5, 0.25]);
+        assert_eq!(
+            [of(20, 10), of(10, 10), of(10, 20), of(10, 40), of(10, 41)],
+            [1.25, 1.0, 0.75, 0.5, 0.25]
+        );
         assert_eq!(of(0, 0), 1.0);
     }
 }

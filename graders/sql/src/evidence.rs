@@ -27,7 +27,9 @@ pub(crate) fn how(end: &End) -> String {
         End::Syntax(message) | End::Error(message) => message.clone(),
         End::OutOfSteps => "it takes too many steps".to_owned(),
         End::OutOfMemory => "it takes too much memory".to_owned(),
-        End::TooManyRows => "it gives more rows or bytes than `limits` or `sql.result_bytes` allow".to_owned(),
+        End::TooManyRows => {
+            "it gives more rows or bytes than `limits` or `sql.result_bytes` allow".to_owned()
+        }
         End::TooLong => "it makes a value that is too long".to_owned(),
     }
 }
@@ -45,16 +47,27 @@ pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows)
     let row = |rows: &Rows, at: usize| rows.rows().nth(at).map(|row| shown(&row));
     let mut told = match difference {
         Difference::Width(gold, found) => json!({"what": "columns", "gold": gold, "found": found}),
-        Difference::Height(gold, found) => json!({"what": "number of rows", "gold": gold, "found": found}),
+        Difference::Height(gold, found) => {
+            json!({"what": "number of rows", "gold": gold, "found": found})
+        }
         Difference::Rows { missing, extra } => json!({
             "what": "rows", "missing": row(&gold.rows, *missing), "unexpected": row(found, *extra)
         }),
-        Difference::Order { from } => json!({"what": "order", "row": from, "found": row(found, *from)}),
+        Difference::Order { from } => {
+            json!({"what": "order", "row": from, "found": row(found, *from)})
+        }
         Difference::Columns => json!({"what": "no choice of columns fits"}),
-        Difference::ColumnsUnknown => json!({"what": "no choice of columns was found before the search gave up"}),
+        Difference::ColumnsUnknown => {
+            json!({"what": "no choice of columns was found before the search gave up"})
+        }
     };
     if let Value::Object(told) = &mut told {
-        let first = |rows: &Rows| rows.rows().take(ROWS).map(|row| shown(&row)).collect::<Vec<_>>();
+        let first = |rows: &Rows| {
+            rows.rows()
+                .take(ROWS)
+                .map(|row| shown(&row))
+                .collect::<Vec<_>>()
+        };
         told.insert("gold_rows".to_owned(), json!(first(&gold.rows)));
         told.insert("found_rows".to_owned(), json!(first(found)));
     }

@@ -1,5 +1,5 @@
-//! The statement in a completion: what stands in the last fenced block of SQL or the last tag, whichever ends later, else the
-//! whole text. Comments are part of it.
+//! The statement in a completion: what stands in the last fenced block of SQL or the last tag,
+//! whichever ends later, else the whole text. Comments are part of it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -13,7 +13,16 @@ use crate::task::Dialect;
 const TAGS: &[&str] = &["answer", "solution", "sql"];
 
 /// Names of SQL in info strings.
-const NAMES: &[&str] = &["sql", "sqlite", "sqlite3", "mysql", "postgres", "postgresql", "pgsql", "psql"];
+const NAMES: &[&str] = &[
+    "sql",
+    "sqlite",
+    "sqlite3",
+    "mysql",
+    "postgres",
+    "postgresql",
+    "pgsql",
+    "psql",
+];
 
 /// A text that may be the statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,8 +38,18 @@ pub(crate) struct Found {
 pub(crate) fn extract(text: &str) -> Option<Found> {
     let fenced = fenced(text);
     let found = match last_tag(text) {
-        Some(tag) if fenced.as_ref().is_none_or(|fenced| fenced.span.end < tag.end) => inside(text, tag),
-        _ => fenced.unwrap_or_else(|| Found { text: text.to_owned(), span: 0..text.len(), rule: "whole" }),
+        Some(tag)
+            if fenced
+                .as_ref()
+                .is_none_or(|fenced| fenced.span.end < tag.end) =>
+        {
+            inside(text, tag)
+        }
+        _ => fenced.unwrap_or_else(|| Found {
+            text: text.to_owned(),
+            span: 0..text.len(),
+            rule: "whole",
+        }),
     };
     (!found.text.trim().is_empty()).then_some(found)
 }
@@ -39,13 +58,20 @@ pub(crate) fn extract(text: &str) -> Option<Found> {
 fn inside(text: &str, tag: Range<usize>) -> Found {
     let within = |span: Range<usize>| span.start + tag.start..span.end + tag.start;
     match fenced(&text[tag.clone()]) {
-        Some(found) => Found { span: within(found.span.clone()), ..found },
-        None => Found { text: text[tag.clone()].to_owned(), span: tag, rule: "tag" },
+        Some(found) => Found {
+            span: within(found.span.clone()),
+            ..found
+        },
+        None => Found {
+            text: text[tag.clone()].to_owned(),
+            span: tag,
+            rule: "tag",
+        },
     }
 }
 
-/// The last block that names SQL, else the last that names nothing, those that begin like a query before others, those that hold
-/// nothing never; else what stands between marks inside a line.
+/// The last block that names SQL, else the last that names nothing, those that begin like a query
+/// before others, those that hold nothing never; else what stands between marks inside a line.
 fn fenced(text: &str) -> Option<Found> {
     if !text.contains("```") && !text.contains("~~~") {
         return None;
@@ -58,26 +84,40 @@ fn fenced(text: &str) -> Option<Found> {
         first_word(&plain[inside], Dialect::Sqlite)
     };
     let names_sql = |block: &&Block<'_>| {
-        let word = block.info.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
-        word.is_some_and(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name))) && first(block).is_some()
+        let word = block
+            .info
+            .split(|c: char| !c.is_alphanumeric())
+            .find(|word| !word.is_empty());
+        word.is_some_and(|word| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name)))
+            && first(block).is_some()
     };
     let begins = |block: &&Block<'_>| {
-        first(block).is_some_and(|first| ["select", "with", "values", "("].contains(&first.as_str()))
+        first(block)
+            .is_some_and(|first| ["select", "with", "values", "("].contains(&first.as_str()))
     };
     let unnamed = |block: &&Block<'_>| block.info.is_empty() && first(block).is_some();
     let chosen = blocks.iter().rfind(names_sql);
     let chosen = chosen.or_else(|| blocks.iter().rfind(|block| unnamed(block) && begins(block)));
-    let Some(block) = chosen.or_else(|| blocks.iter().rfind(unnamed)) else { return in_line(text) };
+    let Some(block) = chosen.or_else(|| blocks.iter().rfind(unnamed)) else {
+        return in_line(text);
+    };
     let span = block.inside.start..block.inside.end.max(block.inside.start);
-    Some(Found { text: outdented(&plain[span.clone()], block.indent), span, rule: "fenced" })
+    Some(Found {
+        text: outdented(&plain[span.clone()], block.indent),
+        span,
+        rule: "fenced",
+    })
 }
 
-/// The text with what may stand before a fence as blanks: the number of a list, the sign of a quotation.
+/// The text with what may stand before a fence as blanks: the number of a list, the sign of a
+/// quotation.
 fn without_prefixes(text: &str) -> Cow<'_, str> {
     let mark = |line: &str| {
         let at = line.find("```").or_else(|| line.find("~~~"))?;
         let before = &line[..at];
-        let is_prefix = before.chars().all(|c| c.is_ascii_digit() || " \t>*-+.)".contains(c));
+        let is_prefix = before
+            .chars()
+            .all(|c| c.is_ascii_digit() || " \t>*-+.)".contains(c));
         (is_prefix && !before.trim().is_empty()).then_some(at)
     };
     if text.lines().all(|line| mark(line).is_none()) {
@@ -94,8 +134,14 @@ fn without_prefixes(text: &str) -> Cow<'_, str> {
 fn in_line(text: &str) -> Option<Found> {
     let lower = text.to_ascii_lowercase();
     let start = lower.rfind("```sql")? + "```sql".len();
-    let end = text[start..].find("```").map_or(text.len(), |end| start + end);
-    Some(Found { text: text[start..end].to_owned(), span: start..end, rule: "fenced" })
+    let end = text[start..]
+        .find("```")
+        .map_or(text.len(), |end| start + end);
+    Some(Found {
+        text: text[start..end].to_owned(),
+        span: start..end,
+        rule: "fenced",
+    })
 }
 
 /// Where the last pair of tags has its inside: of pairs inside one another the innermost.
@@ -135,15 +181,24 @@ mod tests {
         let later = "<sql>select 1</sql>\n```sql\nselect 2\n```";
         assert_eq!(found(later), Some(("select 2\n".to_owned(), "fenced")));
         let both = "<answer>\n```SQL\nselect 3 -- three\n```\n</answer>";
-        assert_eq!(found(both), Some(("select 3 -- three\n".to_owned(), "fenced")));
+        assert_eq!(
+            found(both),
+            Some(("select 3 -- three\n".to_owned(), "fenced"))
+        );
     }
 
     #[test]
     fn without_marks_the_whole_text_counts() {
-        assert_eq!(found("select '```' "), Some(("select '```' ".to_owned(), "whole")));
+        assert_eq!(
+            found("select '```' "),
+            Some(("select '```' ".to_owned(), "whole"))
+        );
         assert_eq!(found(" \n"), None);
         assert_eq!(found("<answer> </answer>"), None);
-        assert_eq!(found("```python\nx\n```\n```\nselect 1\n```"), Some(("select 1\n".to_owned(), "fenced")));
+        assert_eq!(
+            found("```python\nx\n```\n```\nselect 1\n```"),
+            Some(("select 1\n".to_owned(), "fenced"))
+        );
     }
 
     #[test]

@@ -29,7 +29,11 @@ pub struct Read {
 }
 
 fn dialect(is_postgres: bool) -> Dialect {
-    if is_postgres { Dialect::Postgres } else { Dialect::Sqlite }
+    if is_postgres {
+        Dialect::Postgres
+    } else {
+        Dialect::Sqlite
+    }
 }
 
 /// Reads a statement whose result has these columns.
@@ -37,10 +41,17 @@ fn dialect(is_postgres: bool) -> Dialect {
 pub fn read(sql: &str, columns: &[String], is_postgres: bool) -> Read {
     let dialect = dialect(is_postgres);
     let ordering = statement::ordering(sql, dialect);
-    let keys = ordering.as_ref().and_then(|ordering| ordering.key_columns(columns));
-    let (ranked, unlimited) = ordering.map(|ordering| (ordering.ranked, ordering.unlimited)).unwrap_or_default();
+    let keys = ordering
+        .as_ref()
+        .and_then(|ordering| ordering.key_columns(columns));
+    let (ranked, unlimited) = ordering
+        .map(|ordering| (ordering.ranked, ordering.unlimited))
+        .unwrap_or_default();
     Read {
-        tokens: tokens(sql, dialect).into_iter().map(|token| token.span).collect(),
+        tokens: tokens(sql, dialect)
+            .into_iter()
+            .map(|token| token.span)
+            .collect(),
         first: statement::first_word(sql, dialect),
         is_random: statement::is_random(sql, dialect),
         shuffled: statement::shuffled(sql, dialect),
@@ -60,8 +71,18 @@ pub fn extract(text: &str) -> Option<(String, Range<usize>)> {
 #[must_use]
 pub fn parts(sql: &str, gold: &str, is_postgres: bool) -> [f64; 4] {
     let golds = [gold.to_owned()];
-    let Parts { syntax, executes, schema, tokens } =
-        Parts::of(sql, &End::Rows, &golds, &Names::of(&[table()]), dialect(is_postgres));
+    let Parts {
+        syntax,
+        executes,
+        schema,
+        tokens,
+    } = Parts::of(
+        sql,
+        &End::Rows,
+        &golds,
+        &Names::of(&[table()]),
+        dialect(is_postgres),
+    );
     [syntax, executes, schema, tokens]
 }
 
@@ -69,7 +90,11 @@ pub fn parts(sql: &str, gold: &str, is_postgres: bool) -> [f64; 4] {
 #[must_use]
 pub fn rows(gold: &str, seed: u64) -> Vec<TableRows> {
     let constants = variants::mine([gold], Dialect::Sqlite);
-    let manner = Manner { spread: 30, flat: seed % 4 == 3, loose: seed % 4 == 1 };
+    let manner = Manner {
+        spread: 30,
+        flat: seed % 4 == 3,
+        loose: seed % 4 == 1,
+    };
     variants::generate(&[table()], &constants, seed, manner)
 }
 
@@ -86,11 +111,18 @@ fn table() -> Table {
     for at in 0..8u8 {
         let (name, day) = ([b'a' + at], format!("2024-02-2{at}"));
         let integer = Value::Integer(at.into());
-        sample.push([integer, Value::Text(&name), Value::Real(f64::from(at) / 4.0), Value::Text(day.as_bytes())]);
+        sample.push([
+            integer,
+            Value::Text(&name),
+            Value::Real(f64::from(at) / 4.0),
+            Value::Text(day.as_bytes()),
+        ]);
     }
     Table {
         name: "t".to_owned(),
-        columns: [("a", "int"), ("b", "text"), ("c", "real"), ("d", "date")].map(column).into(),
+        columns: [("a", "int"), ("b", "text"), ("c", "real"), ("d", "date")]
+            .map(column)
+            .into(),
         keys: vec![vec![0]],
         has_primary_key: true,
         foreign_keys: Vec::new(),

@@ -1,4 +1,5 @@
-//! The result of a gold on a database: its rows, which of them tie, and whether they are left to chance.
+//! The result of a gold on a database: its rows, which of them tie, and whether they are left to
+//! chance.
 
 use std::sync::Arc;
 
@@ -19,14 +20,19 @@ const GOLD_STEPS: u64 = 200_000_000;
 pub(crate) struct Gold {
     pub(crate) sheet: Sheet,
     pub(crate) steps: u64,
-    /// Whether its limit omits rows that tie with rows it returns, by keys that are not in the result.
+    /// Whether its limit omits rows that tie with rows it returns, by keys that are not in the
+    /// result.
     pub(crate) cuts_a_tie: bool,
 }
 
 impl Gold {
     /// Bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        let ties = self.sheet.ties.as_ref().map_or(0, |ties| size_of_val(ties.as_slice()));
+        let ties = self
+            .sheet
+            .ties
+            .as_ref()
+            .map_or(0, |ties| size_of_val(ties.as_slice()));
         size_of::<Self>() + self.sheet.rows.bytes() + ties
     }
 }
@@ -62,7 +68,9 @@ impl GoldRuns<'_> {
             found |= attempt.ran.end == End::TooLong;
             true
         };
-        self.queries.run(&golds, self.terms(false), &on, self.large, &mut each).await?;
+        self.queries
+            .run(&golds, self.terms(false), &on, self.large, &mut each)
+            .await?;
         Ok(found)
     }
 
@@ -75,7 +83,9 @@ impl GoldRuns<'_> {
         let forwards = complete(self.run(database, sql, false).await?)?;
         let steps = forwards.steps;
         if let Some(work) = task.work.filter(|work| *work < steps) {
-            return Err(Unfit::Fails(format!("it takes {steps} steps, and `limits.work` allows {work}")));
+            return Err(Unfit::Fails(format!(
+                "it takes {steps} steps, and `limits.work` allows {work}"
+            )));
         }
         let (mut sheet, cuts_a_tie) = self.with_ties(database, sql, forwards).await?;
         if task.order == Order::Strict {
@@ -84,7 +94,10 @@ impl GoldRuns<'_> {
             }
             sheet.ties = Some(each_its_own(&sheet.rows));
         }
-        let rule = Rule { columns: Columns::Strict, tolerance: task.tolerance };
+        let rule = Rule {
+            columns: Columns::Strict,
+            tolerance: task.tolerance,
+        };
         let backwards = complete(self.run(database, sql, true).await?)?;
         let is_same = |rows: &Rows| compute(rows.bytes(), || compare(&sheet, rows, rule)).is_ok();
         if !is_same(&backwards.rows) {
@@ -98,16 +111,33 @@ impl GoldRuns<'_> {
                 return Err(Unfit::Unsteady);
             }
         }
-        Ok(Gold { sheet, steps, cuts_a_tie })
+        Ok(Gold {
+            sheet,
+            steps,
+            cuts_a_tie,
+        })
     }
 
     /// The rows of a gold with their ties, and whether its limit cuts through one.
-    async fn with_ties(&mut self, database: &Database, sql: &str, plain: Ran) -> Result<(Sheet, bool), Fault> {
+    async fn with_ties(
+        &mut self,
+        database: &Database,
+        sql: &str,
+        plain: Ran,
+    ) -> Result<(Sheet, bool), Fault> {
         let ordering = match self.task.order {
             Order::Auto | Order::Strict => statement::ordering(sql, self.task.dialect),
             Order::Ignore => None,
         };
-        let Some(ordering) = ordering else { return Ok((Sheet { rows: plain.rows, ties: None }, false)) };
+        let Some(ordering) = ordering else {
+            return Ok((
+                Sheet {
+                    rows: plain.rows,
+                    ties: None,
+                },
+                false,
+            ));
+        };
         for (at, ranked) in ordering.ranked.iter().enumerate() {
             let ran = self.run(database, ranked, false).await?.ran;
             let ranked = compute(plain.rows.bytes(), || by_rank(&plain, &ran));
@@ -124,13 +154,24 @@ impl GoldRuns<'_> {
         Ok((by_columns(plain, &ordering), false))
     }
 
-    async fn run(&mut self, database: &Database, sql: &str, reverse: bool) -> Result<Attempt, Fault> {
+    async fn run(
+        &mut self,
+        database: &Database,
+        sql: &str,
+        reverse: bool,
+    ) -> Result<Attempt, Fault> {
         let on = (database, self.steps());
-        self.queries.run_one(sql, self.terms(reverse), on, self.large).await
+        self.queries
+            .run_one(sql, self.terms(reverse), on, self.large)
+            .await
     }
 
     fn terms(&self, reverse: bool) -> Terms {
-        Terms { limits: self.limits, reverse, longest: FOR_GOLDS }
+        Terms {
+            limits: self.limits,
+            reverse,
+            longest: FOR_GOLDS,
+        }
     }
 
     fn steps(&self) -> u64 {
@@ -147,61 +188,101 @@ fn complete(attempt: Attempt) -> Result<Ran, Unfit> {
     }
 }
 
-/// The rows with their ties, from a run with a rank after the columns; `None` if it does not match the run without the
-/// rank.
+/// The rows with their ties, from a run with a rank after the columns; `None` if it does not match
+/// the run without the rank.
 fn by_rank(plain: &Ran, ranked: &Ran) -> Option<Sheet> {
     let width = plain.rows.width();
-    if ranked.end != End::Rows || ranked.rows.width() != width + 1 || ranked.rows.len() != plain.rows.len() {
+    if ranked.end != End::Rows
+        || ranked.rows.width() != width + 1
+        || ranked.rows.len() != plain.rows.len()
+    {
         return None;
     }
     let mut rows = Rows::new(width);
     let mut ranks = Vec::with_capacity(plain.rows.len());
     for row in ranked.rows.rows() {
-        let Some(Value::Integer(rank)) = row.last() else { return None };
+        let Some(Value::Integer(rank)) = row.last() else {
+            return None;
+        };
         ranks.push(*rank);
         rows.push(row.iter().take(width).copied());
     }
-    let exact = Rule { columns: Columns::Strict, tolerance: 0.0 };
-    let same = compare(&Sheet { rows: rows.clone(), ties: None }, &plain.rows, exact).is_ok();
-    (same && ranks.is_sorted()).then(|| Sheet { rows, ties: Some(numbered(ranks.into_iter())) })
+    let exact = Rule {
+        columns: Columns::Strict,
+        tolerance: 0.0,
+    };
+    let same = compare(
+        &Sheet {
+            rows: rows.clone(),
+            ties: None,
+        },
+        &plain.rows,
+        exact,
+    )
+    .is_ok();
+    (same && ranks.is_sorted()).then(|| Sheet {
+        rows,
+        ties: Some(numbered(ranks.into_iter())),
+    })
 }
 
 /// Whether a limit cuts through a tie: the first or last rank has more rows without the limit.
 fn cuts(limited: &Ran, whole: &Ran) -> bool {
-    let ranks =
-        |ran: &Ran| -> Vec<String> { ran.rows.rows().filter_map(|row| row.last().map(ToString::to_string)).collect() };
+    let ranks = |ran: &Ran| -> Vec<String> {
+        ran.rows
+            .rows()
+            .filter_map(|row| row.last().map(ToString::to_string))
+            .collect()
+    };
     let (limited, whole) = (ranks(limited), ranks(whole));
-    let count = |ranks: &[String], rank: &String| ranks.iter().filter(|other| *other == rank).count();
+    let count =
+        |ranks: &[String], rank: &String| ranks.iter().filter(|other| *other == rank).count();
     let ends = [limited.first(), limited.last()];
-    ends.into_iter().flatten().any(|rank| count(&limited, rank) < count(&whole, rank))
+    ends.into_iter()
+        .flatten()
+        .any(|rank| count(&limited, rank) < count(&whole, rank))
 }
 
-/// The rows with their ties, from the columns that are keys of the order. Without such columns no two rows tie.
+/// The rows with their ties, from the columns that are keys of the order. Without such columns no
+/// two rows tie.
 fn by_columns(plain: Ran, ordering: &Ordering) -> Sheet {
     let ties = match ordering.key_columns(&plain.columns) {
         Some(keys) => {
-            let key = |row: Vec<Value<'_>>| keys.iter().map(|key| as_key(row[*key])).collect::<Vec<_>>();
+            let key =
+                |row: Vec<Value<'_>>| keys.iter().map(|key| as_key(row[*key])).collect::<Vec<_>>();
             numbered(plain.rows.rows().map(key))
         }
         None => each_its_own(&plain.rows),
     };
-    Sheet { rows: plain.rows, ties: Some(ties) }
+    Sheet {
+        rows: plain.rows,
+        ties: Some(ties),
+    }
 }
 
 /// A cell as a key of an order: a number by its value.
 fn as_key(value: Value<'_>) -> String {
-    #[expect(clippy::cast_precision_loss, reason = "integers that far up do not meet reals in one column")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "integers that far up do not meet reals in one column"
+    )]
     match value {
-        Value::Integer(integer) if integer.unsigned_abs() < 1 << 53 => Value::Real(integer as f64).to_string(),
+        Value::Integer(integer) if integer.unsigned_abs() < 1 << 53 => {
+            Value::Real(integer as f64).to_string()
+        }
         other => other.to_string(),
     }
 }
 
 /// Whether rows that tie differ, so that their order is visible.
 fn has_telling_tie(sheet: &Sheet) -> bool {
-    let Some(ties) = &sheet.ties else { return false };
+    let Some(ties) = &sheet.ties else {
+        return false;
+    };
     let pairs = sheet.rows.rows().zip(sheet.rows.rows().skip(1));
-    pairs.zip(ties.windows(2)).any(|((row, next), ties)| ties[0] == ties[1] && row != next)
+    pairs
+        .zip(ties.windows(2))
+        .any(|((row, next), ties)| ties[0] == ties[1] && row != next)
 }
 
 fn each_its_own(rows: &Rows) -> Vec<u32> {

@@ -7,7 +7,8 @@ use assay_cell::compute;
 use assay_cell::query::{End, Rows};
 use assay_core::extraction::reasoning;
 use assay_core::{
-    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score, Verdict,
+    BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
+    Score, Verdict,
 };
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
@@ -36,7 +37,8 @@ struct Trial {
     agreeing: Vec<usize>,
     /// One for each database it was run on.
     runs: Vec<RunSummary>,
-    /// Its rows on all databases so far if columns may be chosen: one choice must fit all databases.
+    /// Its rows on all databases so far if columns may be chosen: one choice must fit all
+    /// databases.
     rows: Vec<Rows>,
     /// Why it is wrong, once it is.
     wrong: Option<Wrong>,
@@ -69,15 +71,26 @@ impl Wrong {
 
 impl Trial {
     fn new(golds: usize) -> Self {
-        Self { agreeing: (0..golds).collect(), runs: Vec::new(), rows: Vec::new(), wrong: None }
+        Self {
+            agreeing: (0..golds).collect(),
+            runs: Vec::new(),
+            rows: Vec::new(),
+            wrong: None,
+        }
     }
 }
 
 impl Prepared for PreparedSql {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(
-            async move { self.grade_all(items, cx).await.unwrap_or_else(|fault| vec![at_fault(&fault); items.len()]) },
-        )
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(async move {
+            self.grade_all(items, cx)
+                .await
+                .unwrap_or_else(|fault| vec![at_fault(&fault); items.len()])
+        })
     }
 
     fn bytes(&self) -> usize {
@@ -92,7 +105,12 @@ impl Prepared for PreparedSql {
 
 impl PreparedSql {
     pub(crate) fn new(task: SqlTask, seed: u64, queries: Queries) -> Self {
-        Self { task, seed, queries, ready: OnceCell::new() }
+        Self {
+            task,
+            seed,
+            queries,
+            ready: OnceCell::new(),
+        }
     }
 
     /// All statements on the base, then those that are right there on the other databases.
@@ -101,30 +119,55 @@ impl PreparedSql {
         let ready = self.ready(&mut large).await?;
         let found: Vec<Option<Found>> = items
             .iter()
-            .map(|item| extract(&reasoning::visible_text(&item.completion.text(), item.meta.think_open)))
+            .map(|item| {
+                extract(&reasoning::visible_text(
+                    &item.completion.text(),
+                    item.meta.think_open,
+                ))
+            })
             .collect();
-        let mut trials: Vec<Option<Trial>> =
-            found.iter().map(|found| found.as_ref().map(|_| Trial::new(self.task.golds.len()))).collect();
+        let mut trials: Vec<Option<Trial>> = found
+            .iter()
+            .map(|found| found.as_ref().map(|_| Trial::new(self.task.golds.len())))
+            .collect();
         let base = 1.min(ready.stages.len());
-        self.run(ready, 0..base, &found, &mut trials, &mut large).await?;
+        self.run(ready, 0..base, &found, &mut trials, &mut large)
+            .await?;
         if base < ready.stages.len() {
             if cx.cancel.is_cancelled() {
-                return Err(Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again"));
+                return Err(Fault::passing(
+                    ErrorCode::Cancelled,
+                    "the client went away; send the item again",
+                ));
             }
             let others = if self.task.columns == Columns::Strict {
                 base
             } else {
-                // The rows on the base are needed again. Keeping those of all statements could take too much memory.
-                let right = trials.iter_mut().flatten().filter(|trial| trial.wrong.is_none());
+                // The rows on the base are needed again. Keeping those of all statements could take
+                // too much memory.
+                let right = trials
+                    .iter_mut()
+                    .flatten()
+                    .filter(|trial| trial.wrong.is_none());
                 right.for_each(|trial| *trial = Trial::new(self.task.golds.len()));
                 0
             };
-            self.run(ready, others..ready.stages.len(), &found, &mut trials, &mut large).await?;
+            self.run(
+                ready,
+                others..ready.stages.len(),
+                &found,
+                &mut trials,
+                &mut large,
+            )
+            .await?;
         }
-        let graded = found.iter().zip(&trials).map(|(found, trial)| match (found, trial) {
-            (Some(found), Some(trial)) => self.graded(ready, found, trial),
-            _ => Outcome::Graded(Grade::new(verdict::NO_SQL, Score::ZERO)),
-        });
+        let graded = found
+            .iter()
+            .zip(&trials)
+            .map(|(found, trial)| match (found, trial) {
+                (Some(found), Some(trial)) => self.graded(ready, found, trial),
+                _ => Outcome::Graded(Grade::new(verdict::NO_SQL, Score::ZERO)),
+            });
         Ok(graded.collect())
     }
 
@@ -137,22 +180,42 @@ impl PreparedSql {
         trials: &mut [Option<Trial>],
         large: &mut LargeResults,
     ) -> Result<(), Fault> {
-        let is_open = |at: &usize| trials[*at].as_ref().is_some_and(|trial| trial.wrong.is_none());
+        let is_open = |at: &usize| {
+            trials[*at]
+                .as_ref()
+                .is_some_and(|trial| trial.wrong.is_none())
+        };
         let open: Vec<usize> = (0..trials.len()).filter(is_open).collect();
-        let statements: Vec<&str> =
-            open.iter().filter_map(|at| found[*at].as_ref()).map(|found| found.text.as_str()).collect();
-        let terms = Terms { limits: ready.limits, reverse: false, longest: FOR_PREDICTIONS };
-        let on: Vec<_> = ready.stages[stages.clone()].iter().map(|stage| (&stage.database, stage.steps)).collect();
+        let statements: Vec<&str> = open
+            .iter()
+            .filter_map(|at| found[*at].as_ref())
+            .map(|found| found.text.as_str())
+            .collect();
+        let terms = Terms {
+            limits: ready.limits,
+            reverse: false,
+            longest: FOR_PREDICTIONS,
+        };
+        let on: Vec<_> = ready.stages[stages.clone()]
+            .iter()
+            .map(|stage| (&stage.database, stage.steps))
+            .collect();
         let mut each = |place: usize, attempt: Attempt| {
-            let Some(trial) = &mut trials[open[place]] else { return false };
-            compute(attempt.ran.rows.bytes(), || self.judge(trial, ready, &attempt));
+            let Some(trial) = &mut trials[open[place]] else {
+                return false;
+            };
+            compute(attempt.ran.rows.bytes(), || {
+                self.judge(trial, ready, &attempt)
+            });
             // Compared rows are needed again only for further databases.
             if trial.wrong.is_some() || trial.runs.len() == stages.end {
                 trial.rows = Vec::new();
             }
             trial.wrong.is_none()
         };
-        self.queries.run(&statements, terms, &on, large, &mut each).await
+        self.queries
+            .run(&statements, terms, &on, large, &mut each)
+            .await
     }
 
     /// Compares the result of a statement on the next database with those of the golds.
@@ -160,7 +223,11 @@ impl PreparedSql {
         let ran = &attempt.ran;
         let gave_rows = ran.end == End::Rows;
         let rows = gave_rows.then(|| ran.rows.len());
-        trial.runs.push(RunSummary { steps: ran.steps, rows, deterministic: attempt.deterministic });
+        trial.runs.push(RunSummary {
+            steps: ran.steps,
+            rows,
+            deterministic: attempt.deterministic,
+        });
         if !gave_rows {
             trial.wrong = Some(Wrong::Ended(ran.end.clone()));
             return;
@@ -190,11 +257,18 @@ impl PreparedSql {
         }
     }
 
-    /// Compares the rows with those of a gold: on the last database, or on all so far if columns may be chosen.
+    /// Compares the rows with those of a gold: on the last database, or on all so far if columns
+    /// may be chosen.
     fn compare(&self, trial: &Trial, ready: &Ready, gold: usize) -> Result<(), Difference> {
-        let rule = Rule { columns: self.task.columns, tolerance: self.task.tolerance };
+        let rule = Rule {
+            columns: self.task.columns,
+            tolerance: self.task.tolerance,
+        };
         let stages = &ready.stages[trial.runs.len() - trial.rows.len()..];
-        let parts = stages.iter().zip(&trial.rows).map(|(stage, rows)| (&stage.golds[gold].sheet, rows));
+        let parts = stages
+            .iter()
+            .zip(&trial.rows)
+            .map(|(stage, rows)| (&stage.golds[gold].sheet, rows));
         compare_all(&parts.collect::<Vec<_>>(), rule)
     }
 
@@ -218,8 +292,19 @@ impl PreparedSql {
             (verdict, score) = (verdict_of(wrong.end()), Score::ZERO);
             evidence = self.with_reason(evidence, trial, wrong);
             if let Some(weights) = self.task.partial {
-                let parts = Parts::of(&found.text, wrong.end(), &self.task.golds, &ready.names, self.task.dialect);
-                let Parts { syntax, executes, schema, tokens } = parts;
+                let parts = Parts::of(
+                    &found.text,
+                    wrong.end(),
+                    &self.task.golds,
+                    &ready.names,
+                    self.task.dialect,
+                );
+                let Parts {
+                    syntax,
+                    executes,
+                    schema,
+                    tokens,
+                } = parts;
                 let told = json!({"syntax": syntax, "executes": executes, "schema": schema, "tokens": tokens});
                 evidence = evidence.value("parts", told);
                 score = Score::new(parts.score(weights)).unwrap_or(Score::ZERO);
@@ -229,8 +314,13 @@ impl PreparedSql {
                 }
             }
         }
-        let steps = trial.runs.iter().fold(0u64, |sum, run| sum.saturating_add(run.steps));
-        let mut grade = Grade::new(verdict, score).with_evidence(evidence).with_work(steps);
+        let steps = trial
+            .runs
+            .iter()
+            .fold(0u64, |sum, run| sum.saturating_add(run.steps));
+        let mut grade = Grade::new(verdict, score)
+            .with_evidence(evidence)
+            .with_work(steps);
         grade.deterministic = trial.runs.iter().all(|run| run.deterministic);
         grade.measures = self.measures(ready, trial);
         Outcome::Graded(grade)
@@ -240,27 +330,43 @@ impl PreparedSql {
         let evidence = evidence.value("database", trial.runs.len().saturating_sub(1));
         match wrong {
             Wrong::Ended(end) => evidence.text("message", &how(end)),
-            Wrong::Differs { gold, difference } => {
-                evidence.value("difference", difference.clone()).text("gold", &self.task.golds[*gold])
-            }
+            Wrong::Differs { gold, difference } => evidence
+                .value("difference", difference.clone())
+                .text("gold", &self.task.golds[*gold]),
         }
     }
 
     fn measures(&self, ready: &Ready, trial: &Trial) -> BTreeMap<&'static str, Measure> {
-        let Some(base) = trial.runs.first() else { return BTreeMap::new() };
-        let gold = ready.stages[0].golds.iter().map(|gold| gold.steps).min().unwrap_or_default();
+        let Some(base) = trial.runs.first() else {
+            return BTreeMap::new();
+        };
+        let gold = ready.stages[0]
+            .golds
+            .iter()
+            .map(|gold| gold.steps)
+            .min()
+            .unwrap_or_default();
         // Servers count no steps.
         let counts = self.task.dialect == Dialect::Sqlite;
-        let ratio = base.rows.filter(|_| counts).map(|_| efficiency::ratio(gold, base.steps));
+        let ratio = base
+            .rows
+            .filter(|_| counts)
+            .map(|_| efficiency::ratio(gold, base.steps));
         let is_right = trial.wrong.is_none();
         #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
         let numbers = [
             ("steps", counts.then_some(base.steps as f64)),
             ("rows", base.rows.map(|rows| rows as f64)),
             ("efficiency", ratio.filter(|_| is_right)),
-            ("r_ves", counts.then(|| ratio.filter(|_| is_right).map_or(0.0, efficiency::bucket))),
+            (
+                "r_ves",
+                counts.then(|| ratio.filter(|_| is_right).map_or(0.0, efficiency::bucket)),
+            ),
         ];
-        numbers.into_iter().filter_map(|(name, number)| Some((name, Measure::new(number?).ok()?))).collect()
+        numbers
+            .into_iter()
+            .filter_map(|(name, number)| Some((name, Measure::new(number?).ok()?)))
+            .collect()
     }
 }
 
@@ -282,7 +388,11 @@ fn verdict_of(end: &End) -> Verdict {
 /// A fault of the task, or of ours.
 fn at_fault(fault: &Fault) -> Outcome {
     let fault = fault.clone();
-    if fault.code == ErrorCode::TaskAtFault { Outcome::Ungradable(fault) } else { Outcome::Failed(fault) }
+    if fault.code == ErrorCode::TaskAtFault {
+        Outcome::Ungradable(fault)
+    } else {
+        Outcome::Failed(fault)
+    }
 }
 
 #[cfg(test)]

@@ -1,22 +1,26 @@
-//! Grader `sql`: does the query give what the gold gives? Owns extraction of the statement, databases beside the given one,
-//! comparison of results, parts of a score. Runs nothing itself: statements run in cells, and what they gave is compared here.
+//! Grader `sql`: does the query give what the gold gives? Owns extraction of the statement,
+//! databases beside the given one, comparison of results, parts of a score. Runs nothing itself:
+//! statements run in cells, and what they gave is compared here.
 //!
 //! # What it checks
 //!
-//! The statement of a completion is run on the task's database, and on those beside it, and its rows are compared with those of
-//! the golds: as bags, in order where the gold orders its rows (ties in any order), numbers by value. A task whose gold fails,
-//! gives no row anywhere, or depends on the order in which tables are read is refused.
+//! The statement of a completion is run on the task's database, and on those beside it, and its
+//! rows are compared with those of the golds: as bags, in order where the gold orders its rows
+//! (ties in any order), numbers by value. A task whose gold fails, gives no row anywhere, or
+//! depends on the order in which tables are read is refused.
 //!
 //! # What it refuses
 //!
-//! Anything but one query: writing, attaching, pragmas, several statements. Steps, memory, rows and lengths are limited, and
-//! counted so that a verdict never depends on the machine or its load.
+//! Anything but one query: writing, attaching, pragmas, several statements. Steps, memory, rows and
+//! lengths are limited, and counted so that a verdict never depends on the machine or its load.
 //!
 //! # Known false positives
 //!
-//! - On one database a query may be right by coincidence, or by a constant: tasks without variants cannot tell.
-//! - Generated variants keep what the base shows as a rule: columns without NULL stay so, and a table without a declared key is taken
-//!   to have its first unique column as one. Queries that differ only beyond that pass.
+//! - On one database a query may be right by coincidence, or by a constant: tasks without variants
+//!   cannot tell.
+//! - Generated variants keep what the base shows as a rule: columns without NULL stay so, and a
+//!   table without a declared key is taken to have its first unique column as one. Queries that
+//!   differ only beyond that pass.
 //!
 //! # Known false negatives
 //!

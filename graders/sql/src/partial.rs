@@ -1,5 +1,6 @@
-//! What a wrong answer is worth where the task scores its parts: whether it parses and runs, which tables and columns it names,
-//! which words it shares with the gold. As in Reasoning-SQL (2025) and Think2SQL (2025).
+//! What a wrong answer is worth where the task scores its parts: whether it parses and runs, which
+//! tables and columns it names, which words it shares with the gold. As in Reasoning-SQL (2025) and
+//! Think2SQL (2025).
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,14 +20,21 @@ impl Names {
     pub(crate) fn of(tables: &[Table]) -> Self {
         let columns = tables.iter().flat_map(|table| &table.columns);
         Self {
-            tables: tables.iter().map(|table| table.name.to_lowercase()).collect(),
+            tables: tables
+                .iter()
+                .map(|table| table.name.to_lowercase())
+                .collect(),
             columns: columns.map(|column| column.name.to_lowercase()).collect(),
         }
     }
 
     /// Approximate bytes in memory.
     pub(crate) fn bytes(&self) -> usize {
-        self.tables.iter().chain(&self.columns).map(|name| 2 * size_of::<String>() + name.len()).sum()
+        self.tables
+            .iter()
+            .chain(&self.columns)
+            .map(|name| 2 * size_of::<String>() + name.len())
+            .sum()
     }
 }
 
@@ -41,11 +49,25 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// The parts of a statement that ended so; of several golds the nearest counts.
-    pub(crate) fn of(sql: &str, end: &End, golds: &[String], known: &Names, dialect: Dialect) -> Self {
-        let parses = !matches!(end, End::Nothing | End::Several | End::NotAQuery | End::Denied(_) | End::Syntax(_));
+    pub(crate) fn of(
+        sql: &str,
+        end: &End,
+        golds: &[String],
+        known: &Names,
+        dialect: Dialect,
+    ) -> Self {
+        let parses = !matches!(
+            end,
+            End::Nothing | End::Several | End::NotAQuery | End::Denied(_) | End::Syntax(_)
+        );
         let executes = matches!(end, End::Rows);
         if matches!(end, End::Several | End::NotAQuery | End::Denied(_)) {
-            return Self { syntax: 0.0, executes: 0.0, schema: 0.0, tokens: 0.0 };
+            return Self {
+                syntax: 0.0,
+                executes: 0.0,
+                schema: 0.0,
+                tokens: 0.0,
+            };
         }
         let most = |of: &dyn Fn(&str) -> f64| golds.iter().map(|gold| of(gold)).fold(0.0, f64::max);
         let names = names(sql, known, dialect);
@@ -72,14 +94,21 @@ fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
     let both = a.intersection(b).count();
     let either = a.len() + b.len() - both;
     #[expect(clippy::cast_precision_loss, reason = "a ratio of two small counts")]
-    let share = if either == 0 { 0.0 } else { both as f64 / either as f64 };
+    let share = if either == 0 {
+        0.0
+    } else {
+        both as f64 / either as f64
+    };
     share
 }
 
 /// Tables and columns of the database that a statement names.
 fn names(sql: &str, known: &Names, dialect: Dialect) -> BTreeSet<(bool, String)> {
     let mut found = BTreeSet::new();
-    for token in tokens(sql, dialect).iter().filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted)) {
+    for token in tokens(sql, dialect)
+        .iter()
+        .filter(|token| matches!(token.kind, Kind::Word | Kind::Quoted))
+    {
         let name = token.content();
         if known.tables.contains(&name) {
             found.insert((true, name));
@@ -93,7 +122,10 @@ fn names(sql: &str, known: &Names, dialect: Dialect) -> BTreeSet<(bool, String)>
 /// Pairs of neighbouring tokens, the ends of the statement counted as tokens.
 fn pairs(sql: &str, dialect: Dialect) -> BTreeSet<(String, String)> {
     let tokens = tokens(sql, dialect);
-    let mut words: Vec<String> = tokens.iter().map(super::statement::Token::content).collect();
+    let mut words: Vec<String> = tokens
+        .iter()
+        .map(super::statement::Token::content)
+        .collect();
     while words.last().is_some_and(|word| word == ";") {
         words.pop();
     }
@@ -111,7 +143,8 @@ mod tests {
 
     #[test]
     fn shared_words_are_counted_in_pairs() {
-        let share = |a: &str, b: &str| jaccard(&pairs(a, Dialect::Sqlite), &pairs(b, Dialect::Sqlite));
+        let share =
+            |a: &str, b: &str| jaccard(&pairs(a, Dialect::Sqlite), &pairs(b, Dialect::Sqlite));
         assert_eq!(share("SELECT a FROM t;", "select a -- x\nfrom t"), 1.0);
         assert_eq!(share("select a from t", "select b from t"), 3.0 / 7.0);
         assert_eq!(share("", ""), 0.0);
@@ -120,9 +153,20 @@ mod tests {
     #[test]
     fn what_would_write_is_worth_nothing() {
         let golds = ["select a from t".to_owned()];
-        let of = |end: &End| Parts::of("select a from t", end, &golds, &Names::default(), Dialect::Sqlite);
+        let of = |end: &End| {
+            Parts::of(
+                "select a from t",
+                end,
+                &golds,
+                &Names::default(),
+                Dialect::Sqlite,
+            )
+        };
         assert_eq!(of(&End::Denied("writing".to_owned())).tokens, 0.0);
         let parts = of(&End::OutOfSteps);
-        assert_eq!((parts.syntax, parts.executes, parts.tokens), (1.0, 0.0, 1.0));
+        assert_eq!(
+            (parts.syntax, parts.executes, parts.tokens),
+            (1.0, 0.0, 1.0)
+        );
     }
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
-use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::{
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+};
 
 use crate::grade::PreparedSql;
 use crate::queries::Queries;
@@ -32,7 +34,11 @@ impl Grader for SqlGrader {
         SqlTask::read(task).map(drop)
     }
 
-    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+    fn prepare(
+        &self,
+        task: &Task,
+        _cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
         let read = SqlTask::read(task).map_err(|error: TaskError| {
             Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
         })?;

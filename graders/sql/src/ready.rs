@@ -1,4 +1,5 @@
-//! What is done once for all completions of a task: databases are made, golds run on them, and golds that decide nothing refused.
+//! What is done once for all completions of a task: databases are made, golds run on them, and
+//! golds that decide nothing refused.
 
 use assay_cell::compute;
 use assay_cell::query::{Limits, Table};
@@ -12,14 +13,16 @@ use crate::tally::Tally;
 use crate::task::{SqlTask, Variants};
 use crate::variants::{self, Manner};
 
-/// Steps a prediction may take, where the task says nothing: this many, or this many times the gold's.
+/// Steps a prediction may take, where the task says nothing: this many, or this many times the
+/// gold's.
 const LEAST_STEPS: u64 = 2_000_000;
 const TIMES_GOLD: u64 = 50;
 
 /// Most steps that a prediction may take, and that a task may ask for.
 const MOST_STEPS: u64 = 1_000_000_000;
 
-/// Bytes of a table as far as generating rows is concerned: from a few dozen tables on it takes a while.
+/// Bytes of a table as far as generating rows is concerned: from a few dozen tables on it takes a
+/// while.
 const A_TABLE: usize = 1 << 10;
 
 /// Databases tried for one that is generated.
@@ -53,7 +56,9 @@ pub(crate) struct Stage {
 
 impl Stage {
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.database.bytes() + self.golds.iter().map(Gold::bytes).sum::<usize>()
+        size_of::<Self>()
+            + self.database.bytes()
+            + self.golds.iter().map(Gold::bytes).sum::<usize>()
     }
 }
 
@@ -65,7 +70,12 @@ pub(crate) async fn prepare(
     large: &mut LargeResults,
 ) -> Result<Ready, Fault> {
     let tally = Tally::new(queries.result_bytes());
-    let runs = GoldRuns { task, queries, limits: task.limits, large };
+    let runs = GoldRuns {
+        task,
+        queries,
+        limits: task.limits,
+        large,
+    };
     Preparation { runs, tally }.prepare(seed).await
 }
 
@@ -79,7 +89,10 @@ impl Preparation<'_> {
         let (task, queries) = (self.runs.task, self.runs.queries);
         // Golds are parsed here before a cell could reject them.
         if let Some(index) = task.golds.iter().position(|gold| gold.len() > LONGEST) {
-            return Err(at_fault(format!("{} is longer than {LONGEST} bytes", gold_name(task, index))));
+            return Err(at_fault(format!(
+                "{} is longer than {LONGEST} bytes",
+                gold_name(task, index)
+            )));
         }
         let base = queries.build(task.dialect, &task.base).await;
         let base = base.map_err(|unbuilt| told(unbuilt, "the database cannot be made"))?;
@@ -98,26 +111,45 @@ impl Preparation<'_> {
                 for (index, source) in sources.iter().enumerate() {
                     let name = format!("variant {index}");
                     let database = queries.build(task.dialect, source).await;
-                    let database = database.map_err(|unbuilt| told(unbuilt, &format!("{name} cannot be made")))?;
+                    let database = database
+                        .map_err(|unbuilt| told(unbuilt, &format!("{name} cannot be made")))?;
                     self.tally.add_database(&database)?;
                     stages.push(self.stage(database, &name).await?);
                 }
             }
-            Variants::Generated(count) => stages.extend(self.generated(&base, &tables, *count, seed).await?),
+            Variants::Generated(count) => {
+                stages.extend(self.generated(&base, &tables, *count, seed).await?)
+            }
         }
         self.reject_empty(&stages)?;
-        let names = if task.partial.is_some() { Names::of(&tables) } else { Names::default() };
-        Ok(Ready { stages, limits: self.runs.limits, names })
+        let names = if task.partial.is_some() {
+            Names::of(&tables)
+        } else {
+            Names::default()
+        };
+        Ok(Ready {
+            stages,
+            limits: self.runs.limits,
+            names,
+        })
     }
 
     /// Rejects golds that return no row on any database.
     fn reject_empty(&self, stages: &[Stage]) -> Result<(), Fault> {
         let task = self.runs.task;
         for (index, gold) in task.golds.iter().enumerate() {
-            if stages.iter().all(|stage| stage.golds[index].sheet.rows.is_empty()) {
-                let what = if stages.len() == 1 { "the database" } else { "every database" };
+            if stages
+                .iter()
+                .all(|stage| stage.golds[index].sheet.rows.is_empty())
+            {
+                let what = if stages.len() == 1 {
+                    "the database"
+                } else {
+                    "every database"
+                };
                 let message = format!(
-                    "{} gives no row on {what}, so that any query without rows would pass; add rows or a variant: `{}`",
+                    "{} gives no row on {what}, so that any query without rows would pass; add \
+                     rows or a variant: `{}`",
                     gold_name(task, index),
                     shortened(gold)
                 );
@@ -136,8 +168,9 @@ impl Preparation<'_> {
                 Unfit::Fault(fault) => fault,
                 Unfit::Fails(how) => at_fault(format!("{} fails on {name}: {how}", gold_name(task, index))),
                 Unfit::Unsteady => at_fault(format!(
-                    "{} gives other rows on {name} when tables are read in reverse, rows that tie change places or numbers are drawn \
-                     again: its result is left to chance, as by a LIMIT through a tie; order it fully",
+                    "{} gives other rows on {name} when tables are read in reverse, rows that tie \
+                     change places or numbers are drawn again: its result is left to chance, as \
+                     by a LIMIT through a tie; order it fully",
                     gold_name(task, index)
                 )),
             })?;
@@ -147,8 +180,8 @@ impl Preparation<'_> {
         Ok(staged(task, database, golds))
     }
 
-    /// Databases made up for the task. Those on which a gold is left to chance, or fails, decide nothing and are passed over; those on
-    /// which all golds give rows come first.
+    /// Databases made up for the task. Those on which a gold is left to chance, or fails, decide
+    /// nothing and are passed over; those on which all golds give rows come first.
     async fn generated(
         &mut self,
         base: &Database,
@@ -165,12 +198,24 @@ impl Preparation<'_> {
             }
             // Later tries have fewer ties.
             let spread = 100 * attempt / (count * TRIES);
-            let manner = Manner { spread, flat: attempt % 4 == 3, loose: attempt % 4 == 1 };
+            let manner = Manner {
+                spread,
+                flat: attempt % 4 == 3,
+                loose: attempt % 4 == 1,
+            };
             // Takes a while for schemas of hundreds of tables.
-            let make = || variants::generate(tables, &constants, seed.wrapping_add(attempt as u64), manner);
+            let make = || {
+                variants::generate(
+                    tables,
+                    &constants,
+                    seed.wrapping_add(attempt as u64),
+                    manner,
+                )
+            };
             let rows = compute(tables.len() * A_TABLE, make);
             let database = queries.with_rows(base, rows).await;
-            let database = database.map_err(|unbuilt| told(unbuilt, "a generated variant cannot be made"))?;
+            let database =
+                database.map_err(|unbuilt| told(unbuilt, "a generated variant cannot be made"))?;
             // Counted only if the database is kept.
             let before = self.tally;
             self.tally.add_database(&database)?;
@@ -197,7 +242,8 @@ impl Preparation<'_> {
         let mut golds = Vec::with_capacity(task.golds.len());
         for sql in &task.golds {
             match self.runs.gold(database, sql).await {
-                // Rows that tie at the limit are omitted: a prediction that returns them is not wrong.
+                // Rows that tie at the limit are omitted: a prediction that returns them is not
+                // wrong.
                 Ok(gold) if gold.cuts_a_tie => return Ok(None),
                 Ok(gold) => {
                     self.tally.add_gold(&gold)?;
@@ -212,9 +258,21 @@ impl Preparation<'_> {
 }
 
 fn staged(task: &SqlTask, database: Database, golds: Vec<Gold>) -> Stage {
-    let longest = golds.iter().map(|gold| gold.steps).max().unwrap_or_default();
-    let by_gold = || LEAST_STEPS.max(longest.saturating_mul(TIMES_GOLD)).min(MOST_STEPS);
-    Stage { database, steps: task.work.unwrap_or_else(by_gold), golds }
+    let longest = golds
+        .iter()
+        .map(|gold| gold.steps)
+        .max()
+        .unwrap_or_default();
+    let by_gold = || {
+        LEAST_STEPS
+            .max(longest.saturating_mul(TIMES_GOLD))
+            .min(MOST_STEPS)
+    };
+    Stage {
+        database,
+        steps: task.work.unwrap_or_else(by_gold),
+        golds,
+    }
 }
 
 /// `what` cannot be done, and why.
@@ -226,7 +284,11 @@ fn told(unbuilt: Unbuilt, what: &str) -> Fault {
 }
 
 fn gold_name(task: &SqlTask, index: usize) -> String {
-    if task.golds.len() == 1 { "the gold".to_owned() } else { format!("gold {index}") }
+    if task.golds.len() == 1 {
+        "the gold".to_owned()
+    } else {
+        format!("gold {index}")
+    }
 }
 
 fn at_fault(message: String) -> Fault {

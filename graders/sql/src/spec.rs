@@ -12,7 +12,8 @@ pub static SPEC: Spec = Spec {
     lane: Lane::Sandbox,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"sql","dialect":"sqlite","database":{"schema":"create table staff(id integer primary key, name text, team text, pay real)","rows":"insert into staff values (1,'Ada','core',90.5),(2,'Bo','data',70.0),(3,'Cy','core',88.0)","variants":{"generate":4}},"gold":"select team, avg(pay) from staff group by team order by team"}"#,
-    example_completion: "Average the pay of each team.\n\n```sql\nSELECT team, SUM(pay) / COUNT(pay) AS mean\nFROM staff\nGROUP BY team\nORDER BY 1\n```\n",
+    example_completion: "Average the pay of each team.\n\n```sql\nSELECT team, SUM(pay) / \
+                         COUNT(pay) AS mean\nFROM staff\nGROUP BY team\nORDER BY 1\n```\n",
     verdicts: &[
         VerdictSpec {
             verdict: Verdict::CORRECT,
@@ -24,16 +25,22 @@ pub static SPEC: Spec = Spec {
             pass: Some(false),
             meaning: "wrong, and the task scores parts; the evidence has the reason",
         },
-        VerdictSpec { verdict: Verdict::WRONG_ANSWER, pass: Some(false), meaning: "the query gives something else" },
+        VerdictSpec {
+            verdict: Verdict::WRONG_ANSWER,
+            pass: Some(false),
+            meaning: "the query gives something else",
+        },
         VerdictSpec {
             verdict: verdict::SQL_ERROR,
             pass: Some(false),
-            meaning: "the statement does not parse, names what is not there, or fails while it runs",
+            meaning: "the statement does not parse, names what is not there, or fails while it \
+                      runs",
         },
         VerdictSpec {
             verdict: verdict::DENIED,
             pass: Some(false),
-            meaning: "the statement would write, attach, change settings or call a function no query needs",
+            meaning: "the statement would write, attach, change settings or call a function no \
+                      query needs",
         },
         VerdictSpec {
             verdict: verdict::NOT_A_QUERY,
@@ -45,7 +52,11 @@ pub static SPEC: Spec = Spec {
             pass: Some(false),
             meaning: "there is more than one statement",
         },
-        VerdictSpec { verdict: verdict::STEP_LIMIT, pass: Some(false), meaning: "the query used up its steps" },
+        VerdictSpec {
+            verdict: verdict::STEP_LIMIT,
+            pass: Some(false),
+            meaning: "the query used up its steps",
+        },
         VerdictSpec {
             verdict: verdict::MEMORY_LIMIT,
             pass: Some(false),
@@ -61,13 +72,29 @@ pub static SPEC: Spec = Spec {
             pass: Some(false),
             meaning: "the statement, or a value it makes, is too long",
         },
-        VerdictSpec { verdict: verdict::NO_SQL, pass: Some(false), meaning: "the completion holds no statement" },
+        VerdictSpec {
+            verdict: verdict::NO_SQL,
+            pass: Some(false),
+            meaning: "the completion holds no statement",
+        },
     ],
     measures: &[
-        MeasureSpec { name: "steps", unit: "steps on the base database" },
-        MeasureSpec { name: "rows", unit: "rows on the base database" },
-        MeasureSpec { name: "efficiency", unit: "times the prediction's steps that the gold takes" },
-        MeasureSpec { name: "r_ves", unit: "R-VES's reward of that ratio, 0 for a wrong query" },
+        MeasureSpec {
+            name: "steps",
+            unit: "steps on the base database",
+        },
+        MeasureSpec {
+            name: "rows",
+            unit: "rows on the base database",
+        },
+        MeasureSpec {
+            name: "efficiency",
+            unit: "times the prediction's steps that the gold takes",
+        },
+        MeasureSpec {
+            name: "r_ves",
+            unit: "R-VES's reward of that ratio, 0 for a wrong query",
+        },
     ],
     deterministic: true,
     reads_context: false,

@@ -62,7 +62,10 @@ struct RawDatabase {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged, expecting = "`variants` is an array of databases or {\"generate\": n}")]
+#[serde(
+    untagged,
+    expecting = "`variants` is an array of databases or {\"generate\": n}"
+)]
 enum RawVariants {
     Given(Vec<RawVariant>),
     Generated(RawGenerated),
@@ -130,7 +133,12 @@ pub(crate) struct Partial {
 
 impl Default for Partial {
     fn default() -> Self {
-        Self { syntax: 0.0, executes: 0.0, schema: 0.0, tokens: 0.0 }
+        Self {
+            syntax: 0.0,
+            executes: 0.0,
+            schema: 0.0,
+            tokens: 0.0,
+        }
     }
 }
 
@@ -144,7 +152,11 @@ struct RawLimits {
 
 impl Default for RawLimits {
     fn default() -> Self {
-        Self { work: None, rows: 100_000, bytes: 16_000_000 }
+        Self {
+            work: None,
+            rows: 100_000,
+            bytes: 16_000_000,
+        }
     }
 }
 
@@ -185,37 +197,70 @@ impl SqlTask {
             RawGold::Any(golds) => golds,
         };
         if golds.is_empty() || golds.len() > MAX_GOLDS {
-            return Err(invalid("/gold", &format!("`gold` has between 1 and {MAX_GOLDS} statements")));
+            return Err(invalid(
+                "/gold",
+                &format!("`gold` has between 1 and {MAX_GOLDS} statements"),
+            ));
         }
         if let Some(empty) = golds.iter().position(|gold| gold.trim().is_empty()) {
-            return Err(invalid("/gold", &format!("statement {empty} of `gold` is empty")));
+            return Err(invalid(
+                "/gold",
+                &format!("statement {empty} of `gold` is empty"),
+            ));
         }
         if !(0.0..=0.1).contains(&body.float_tolerance) {
-            return Err(invalid("/float_tolerance", "`float_tolerance` is a share between 0 and 0.1"));
+            return Err(invalid(
+                "/float_tolerance",
+                "`float_tolerance` is a share between 0 and 0.1",
+            ));
         }
         if let Some(partial) = body.partial {
             check_partial(partial)?;
         }
         let RawLimits { work, rows, bytes } = body.limits;
         if !(1_000..=1_000_000_000).contains(&work.unwrap_or(1_000)) {
-            return Err(invalid("/limits/work", "`work` is between 1000 and 1000000000 steps"));
+            return Err(invalid(
+                "/limits/work",
+                "`work` is between 1000 and 1000000000 steps",
+            ));
         }
         if !(1..=1_000_000).contains(&rows) {
             return Err(invalid("/limits/rows", "`rows` is between 1 and 1000000"));
         }
         if !(1..=MOST_RESULT_BYTES).contains(&bytes) {
-            return Err(invalid("/limits/bytes", &format!("`bytes` is between 1 and {MOST_RESULT_BYTES}")));
+            return Err(invalid(
+                "/limits/bytes",
+                &format!("`bytes` is between 1 and {MOST_RESULT_BYTES}"),
+            ));
         }
-        let RawDatabase { schema, rows: data, image, variants } = body.database;
-        let base = source("/database", [schema.as_deref(), data.as_deref()], image.as_deref())?;
+        let RawDatabase {
+            schema,
+            rows: data,
+            image,
+            variants,
+        } = body.database;
+        let base = source(
+            "/database",
+            [schema.as_deref(), data.as_deref()],
+            image.as_deref(),
+        )?;
         let variants = match variants {
             None => Variants::Given(Vec::new()),
-            Some(RawVariants::Generated(RawGenerated { generate })) => Variants::Generated(generate),
+            Some(RawVariants::Generated(RawGenerated { generate })) => {
+                Variants::Generated(generate)
+            }
             Some(RawVariants::Given(given)) => {
                 let sources = given.iter().enumerate().map(|(index, variant)| {
                     let pointer = format!("/database/variants/{index}");
-                    let inherited = variant.schema.as_deref().or(schema.as_deref().filter(|_| variant.image.is_none()));
-                    source(&pointer, [inherited, variant.rows.as_deref()], variant.image.as_deref())
+                    let inherited = variant
+                        .schema
+                        .as_deref()
+                        .or(schema.as_deref().filter(|_| variant.image.is_none()));
+                    source(
+                        &pointer,
+                        [inherited, variant.rows.as_deref()],
+                        variant.image.as_deref(),
+                    )
                 });
                 Variants::Given(sources.collect::<Result<_, _>>()?)
             }
@@ -225,10 +270,14 @@ impl SqlTask {
             Variants::Generated(count) => *count,
         };
         if count >= MAX_DATABASES {
-            return Err(invalid("/database/variants", &format!("a task has at most {} variants", MAX_DATABASES - 1)));
+            return Err(invalid(
+                "/database/variants",
+                &format!("a task has at most {} variants", MAX_DATABASES - 1),
+            ));
         }
         let has_image = |source: &Source| source.image.is_some();
-        let given_image = matches!(&variants, Variants::Given(sources) if sources.iter().any(has_image));
+        let given_image =
+            matches!(&variants, Variants::Given(sources) if sources.iter().any(has_image));
         if body.dialect == Dialect::Postgres && (base.image.is_some() || given_image) {
             return Err(invalid(
                 "/database/image",
@@ -251,7 +300,12 @@ impl SqlTask {
             tolerance: body.float_tolerance,
             partial: body.partial,
             work,
-            limits: Limits { rows, bytes, memory_bytes: MEMORY, long_values: false },
+            limits: Limits {
+                rows,
+                bytes,
+                memory_bytes: MEMORY,
+                long_values: false,
+            },
         })
     }
 
@@ -271,7 +325,11 @@ impl SqlTask {
     }
 }
 
-fn source(pointer: &str, scripts: [Option<&str>; 2], image: Option<&str>) -> Result<Source, TaskError> {
+fn source(
+    pointer: &str,
+    scripts: [Option<&str>; 2],
+    image: Option<&str>,
+) -> Result<Source, TaskError> {
     let image = image.map(|image| read_image(pointer, image)).transpose()?;
     let scripts = scripts.into_iter().flatten().map(str::to_owned).collect();
     Ok(Source { image, scripts })
@@ -281,29 +339,50 @@ fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
     let pointer = format!("{pointer}/image");
     // Written in lines, as tools do.
     let text: String = text.split_ascii_whitespace().collect();
-    let image = STANDARD
-        .decode(text)
-        .map_err(|error| invalid(&pointer, &format!("`image` is an SQLite file in base64: {error}")))?;
+    let image = STANDARD.decode(text).map_err(|error| {
+        invalid(
+            &pointer,
+            &format!("`image` is an SQLite file in base64: {error}"),
+        )
+    })?;
     if !image.starts_with(b"SQLite format 3\0") {
-        return Err(invalid(&pointer, "`image` is an SQLite file in base64, and this is another"));
+        return Err(invalid(
+            &pointer,
+            "`image` is an SQLite file in base64, and this is another",
+        ));
     }
     if image.len() > MAX_IMAGE {
-        return Err(invalid(&pointer, &format!("`image` has {} bytes; at most {MAX_IMAGE} are taken", image.len())));
+        return Err(invalid(
+            &pointer,
+            &format!(
+                "`image` has {} bytes; at most {MAX_IMAGE} are taken",
+                image.len()
+            ),
+        ));
     }
     Ok(image)
 }
 
 fn check_partial(partial: Partial) -> Result<(), TaskError> {
-    let Partial { syntax, executes, schema, tokens } = partial;
+    let Partial {
+        syntax,
+        executes,
+        schema,
+        tokens,
+    } = partial;
     let weights = [syntax, executes, schema, tokens];
     if weights.iter().any(|weight| !(0.0..=1.0).contains(weight)) {
-        return Err(invalid("/partial", "each weight of `partial` is between 0 and 1"));
+        return Err(invalid(
+            "/partial",
+            "each weight of `partial` is between 0 and 1",
+        ));
     }
     // A sum of tenths is not exact.
     if weights.iter().sum::<f64>() > 0.5 + 1e-9 {
         return Err(invalid(
             "/partial",
-            "the weights of `partial` come to more than 0.5: a wrong result may earn at most half of a right one",
+            "the weights of `partial` come to more than 0.5: a wrong result may earn at most half \
+             of a right one",
         ));
     }
     Ok(())
@@ -327,14 +406,19 @@ mod tests {
     #[test]
     fn defaults_are_strict() {
         let task = read("").unwrap();
-        assert_eq!((task.columns, task.order, task.tolerance), (Columns::Strict, Order::Auto, 1e-9));
+        assert_eq!(
+            (task.columns, task.order, task.tolerance),
+            (Columns::Strict, Order::Auto, 1e-9)
+        );
         assert_eq!(task.limits.rows, 100_000);
         assert_eq!(task.variants, Variants::Given(Vec::new()));
     }
 
     #[test]
     fn parts_may_earn_half_and_no_more() {
-        assert!(read(r#","partial":{"syntax":0.1,"executes":0.1,"schema":0.2,"tokens":0.1}"#).is_ok());
+        assert!(
+            read(r#","partial":{"syntax":0.1,"executes":0.1,"schema":0.2,"tokens":0.1}"#).is_ok()
+        );
         let error = read(r#","partial":{"syntax":0.3,"schema":0.21}"#).unwrap_err();
         assert_eq!(error.pointer, "/partial");
     }
@@ -342,8 +426,17 @@ mod tests {
     #[test]
     fn a_wrong_field_is_pointed_at() {
         assert_eq!(read(r#","order":"random""#).unwrap_err().pointer, "/order");
-        assert_eq!(read(r#","limits":{"steps":5}"#).unwrap_err().pointer, "/limits/steps");
-        assert_eq!(read(r#","limits":{"rows":0}"#).unwrap_err().pointer, "/limits/rows");
-        assert_eq!(read(r#","float_tolerance":-1"#).unwrap_err().pointer, "/float_tolerance");
+        assert_eq!(
+            read(r#","limits":{"steps":5}"#).unwrap_err().pointer,
+            "/limits/steps"
+        );
+        assert_eq!(
+            read(r#","limits":{"rows":0}"#).unwrap_err().pointer,
+            "/limits/rows"
+        );
+        assert_eq!(
+            read(r#","float_tolerance":-1"#).unwrap_err().pointer,
+            "/float_tolerance"
+        );
     }
 }

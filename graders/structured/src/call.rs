@@ -1,4 +1,5 @@
-//! A document that is handed over as the arguments of a call: the one way in which some interfaces give structured output.
+//! A document that is handed over as the arguments of a call: the one way in which some interfaces
+//! give structured output.
 
 use assay_core::{Completion, Item};
 use assay_documents::calls::{self, Call, Reading, typed};
@@ -15,28 +16,43 @@ pub(crate) enum Handed {
     Nothing,
 }
 
-/// The arguments of the one call of a completion, which has to be of `tool`; a schema gives types to arguments without any.
+/// The arguments of the one call of a completion, which has to be of `tool`; a schema gives types
+/// to arguments without any.
 pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed {
     let is_tool = |name: &str| name == tool;
-    let Reading { mut calls, mut malformed, .. } = match &item.completion {
+    let Reading {
+        mut calls,
+        mut malformed,
+        ..
+    } = match &item.completion {
         Completion::Text(text) => calls::read(text, item.meta.think_open, &is_tool),
-        Completion::Messages(messages) => match messages.iter().rfind(|message| message.role == "assistant") {
-            Some(message) => calls::read_message(message, item.meta.think_open, &is_tool),
-            None => Reading::default(),
-        },
+        Completion::Messages(messages) => {
+            match messages.iter().rfind(|message| message.role == "assistant") {
+                Some(message) => calls::read_message(message, item.meta.think_open, &is_tool),
+                None => Reading::default(),
+            }
+        }
     };
     if !malformed.is_empty() {
         let attempt = malformed.swap_remove(0);
         return Handed::Malformed(attempt.broken, [attempt.span.start, attempt.span.end]);
     }
     let count = calls.len();
-    let Some(call) = calls.pop() else { return Handed::Nothing };
+    let Some(call) = calls.pop() else {
+        return Handed::Nothing;
+    };
     let span = [call.span.start, call.span.end];
     let wrong = |reason: String| Handed::Malformed(Broken::new(span[0], reason), span);
     if count > 1 {
         return wrong(format!("{count} calls are made, and one is asked for"));
     }
-    let Call { name, arguments, positional, untyped, .. } = call;
+    let Call {
+        name,
+        arguments,
+        positional,
+        untyped,
+        ..
+    } = call;
     if name != tool {
         return wrong(format!("the call is of `{name}`, not of `{tool}`"));
     }
@@ -50,5 +66,8 @@ pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed 
         }
         value => (name, value),
     };
-    Handed::Document(Json::Object(arguments.into_iter().map(with_type).collect()), span)
+    Handed::Document(
+        Json::Object(arguments.into_iter().map(with_type).collect()),
+        span,
+    )
 }

@@ -34,12 +34,20 @@ pub(crate) struct Expected {
 impl Expected {
     pub(crate) fn new(value: Json, rule: Rule) -> Self {
         let sorted = rule.unordered.then(|| sorted(&value));
-        Self { sorted, parts: parts(&value), leaves: leaves(&value), value, rule }
+        Self {
+            sorted,
+            parts: parts(&value),
+            leaves: leaves(&value),
+            value,
+            rule,
+        }
     }
 
     /// Whether a document is the expected one.
     pub(crate) fn is(&self, document: &Json) -> bool {
-        let Some(expected) = &self.sorted else { return same(document, &self.value, self.rule.tolerance) };
+        let Some(expected) = &self.sorted else {
+            return same(document, &self.value, self.rule.tolerance);
+        };
         // What has other parts differs, and is not worth sorting.
         if parts(document) != self.parts {
             return false;
@@ -47,13 +55,16 @@ impl Expected {
         let document = sorted(document);
         same(&document, expected, self.rule.tolerance)
             || self.rule.tolerance > 0.0 && {
-                let bags = Bags { tolerance: self.rule.tolerance, left: Cell::new(COMPARISONS) };
+                let bags = Bags {
+                    tolerance: self.rule.tolerance,
+                    left: Cell::new(COMPARISONS),
+                };
                 bags.same(&document, expected)
             }
     }
 
-    /// Harmonic mean of the shares of leaves of either side that the other has: 2 × common / (found + expected), below 1 for
-    /// what is not the expected document.
+    /// Harmonic mean of the shares of leaves of either side that the other has: 2 × common / (found
+    /// + expected), below 1 for what is not the expected document.
     pub(crate) fn share(&self, document: &Json, is_same: bool) -> f64 {
         if is_same {
             return 1.0;
@@ -76,7 +87,11 @@ impl Expected {
 
     /// The first places at which a document differs, at most `most`.
     pub(crate) fn differences(&self, document: &Json, most: usize) -> Vec<Difference> {
-        let mut search = Search { rule: self.rule, most, found: Vec::new() };
+        let mut search = Search {
+            rule: self.rule,
+            most,
+            found: Vec::new(),
+        };
         search.compare(document, &self.value, &mut String::new());
         search.found
     }
@@ -97,7 +112,12 @@ pub(crate) struct Difference {
 fn parts(tree: &Json) -> usize {
     match tree {
         Json::Array(elements) => 1 + elements.iter().map(parts).sum::<usize>(),
-        Json::Object(members) => 1 + members.iter().map(|(_, value)| 1 + parts(value)).sum::<usize>(),
+        Json::Object(members) => {
+            1 + members
+                .iter()
+                .map(|(_, value)| 1 + parts(value))
+                .sum::<usize>()
+        }
         _ => 1,
     }
 }
@@ -106,7 +126,9 @@ fn parts(tree: &Json) -> usize {
 fn leaves(tree: &Json) -> usize {
     match tree {
         Json::Array(elements) if !elements.is_empty() => elements.iter().map(leaves).sum(),
-        Json::Object(members) if !members.is_empty() => members.iter().map(|(_, value)| leaves(value)).sum(),
+        Json::Object(members) if !members.is_empty() => {
+            members.iter().map(|(_, value)| leaves(value)).sum()
+        }
         _ => 1,
     }
 }
@@ -121,14 +143,18 @@ fn sorted(tree: &Json) -> Json {
             }
             Json::Array(elements)
         }
-        Json::Object(members) => {
-            Json::Object(members.iter().map(|(key, value)| (key.clone(), sorted(value))).collect())
-        }
+        Json::Object(members) => Json::Object(
+            members
+                .iter()
+                .map(|(key, value)| (key.clone(), sorted(value)))
+                .collect(),
+        ),
         scalar => scalar.clone(),
     }
 }
 
-/// Comparison of bags of numbers that may differ a little: each element takes the first partner that is free.
+/// Comparison of bags of numbers that may differ a little: each element takes the first partner
+/// that is free.
 struct Bags {
     tolerance: f64,
     left: Cell<usize>,
@@ -136,7 +162,9 @@ struct Bags {
 
 impl Bags {
     fn same(&self, a: &Json, b: &Json) -> bool {
-        let Some(left) = self.left.get().checked_sub(1) else { return false };
+        let Some(left) = self.left.get().checked_sub(1) else {
+            return false;
+        };
         self.left.set(left);
         match (a, b) {
             (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
@@ -147,8 +175,10 @@ impl Bags {
                 })
             }
             (Json::Object(a), Json::Object(b)) if a.len() == b.len() => {
-                let b: HashMap<&str, &Json> = b.iter().map(|(key, value)| (key.as_str(), value)).collect();
-                a.iter().all(|(key, a)| b.get(key.as_str()).is_some_and(|b| self.same(a, b)))
+                let b: HashMap<&str, &Json> =
+                    b.iter().map(|(key, value)| (key.as_str(), value)).collect();
+                a.iter()
+                    .all(|(key, a)| b.get(key.as_str()).is_some_and(|b| self.same(a, b)))
             }
             (Json::Array(_) | Json::Object(_), _) => false,
             (a, b) => same(a, b, self.tolerance),
@@ -171,18 +201,22 @@ fn common(a: &Json, b: &Json, tolerance: f64) -> usize {
             a.iter().zip(b).map(|(a, b)| common(a, b, tolerance)).sum()
         }
         (Json::Object(a), Json::Object(b)) if !a.is_empty() && !b.is_empty() => {
-            let b: HashMap<&str, &Json> = b.iter().map(|(key, value)| (key.as_str(), value)).collect();
-            a.iter().map(|(key, a)| b.get(key.as_str()).map_or(0, |b| common(a, b, tolerance))).sum()
+            let b: HashMap<&str, &Json> =
+                b.iter().map(|(key, value)| (key.as_str(), value)).collect();
+            a.iter()
+                .map(|(key, a)| b.get(key.as_str()).map_or(0, |b| common(a, b, tolerance)))
+                .sum()
         }
         (a, b) => usize::from(is_leaf(a) && is_leaf(b) && same(a, b, tolerance)),
     }
 }
 
-/// Leaves that both bags have at the same place, where a place says in which array it is and not at which index.
+/// Leaves that both bags have at the same place, where a place says in which array it is and not at
+/// which index.
 fn common_in_bags(a: Vec<&Json>, b: Vec<&Json>, tolerance: f64) -> usize {
     let (a, b) = (Bag::of(a), Bag::of(b));
-    let mut count =
-        common_texts(a.others.into_iter(), b.others.into_iter()) + common_numbers(a.numbers, b.numbers, tolerance);
+    let mut count = common_texts(a.others.into_iter(), b.others.into_iter())
+        + common_numbers(a.numbers, b.numbers, tolerance);
     if !a.elements.is_empty() && !b.elements.is_empty() {
         count += common_in_bags(a.elements, b.elements, tolerance);
     }
@@ -253,10 +287,17 @@ fn common_numbers(a: Vec<&str>, b: Vec<&str>, tolerance: f64) -> usize {
         };
         return merged(&sorted(a), &sorted(b), |a, b| {
             let are_close = number::close(a, b, tolerance);
-            if are_close { Ordering::Equal } else { number::to_f64(a).total_cmp(&number::to_f64(b)) }
+            if are_close {
+                Ordering::Equal
+            } else {
+                number::to_f64(a).total_cmp(&number::to_f64(b))
+            }
         });
     }
-    common_texts(a.into_iter().map(number::canonical), b.into_iter().map(number::canonical))
+    common_texts(
+        a.into_iter().map(number::canonical),
+        b.into_iter().map(number::canonical),
+    )
 }
 
 /// Members that two sorted lists share.
@@ -285,12 +326,21 @@ impl Search {
         }
         match (got, expected) {
             (Json::Object(got), Json::Object(expected)) => {
-                let index: HashMap<&str, &Json> = got.iter().map(|(key, value)| (key.as_str(), value)).collect();
+                let index: HashMap<&str, &Json> = got
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), value))
+                    .collect();
                 for (key, expected) in expected {
                     self.inside(place, key, index.get(key.as_str()).copied(), Some(expected));
                 }
-                let index: HashMap<&str, &Json> = expected.iter().map(|(key, value)| (key.as_str(), value)).collect();
-                for (key, got) in got.iter().filter(|(key, _)| !index.contains_key(key.as_str())) {
+                let index: HashMap<&str, &Json> = expected
+                    .iter()
+                    .map(|(key, value)| (key.as_str(), value))
+                    .collect();
+                for (key, got) in got
+                    .iter()
+                    .filter(|(key, _)| !index.contains_key(key.as_str()))
+                {
                     self.inside(place, key, Some(got), None);
                 }
             }
@@ -298,7 +348,10 @@ impl Search {
                 let (got, expected) = if self.rule.unordered {
                     without_common(got, expected)
                 } else {
-                    (got.iter().collect(), expected.iter().enumerate().collect::<Vec<_>>())
+                    (
+                        got.iter().collect(),
+                        expected.iter().enumerate().collect::<Vec<_>>(),
+                    )
                 };
                 for at in 0..got.len().max(expected.len()) {
                     let index = expected.get(at).map_or(at, |(index, _)| *index);
@@ -314,7 +367,13 @@ impl Search {
         }
     }
 
-    fn inside(&mut self, place: &mut String, step: &str, got: Option<&Json>, expected: Option<&Json>) {
+    fn inside(
+        &mut self,
+        place: &mut String,
+        step: &str,
+        got: Option<&Json>,
+        expected: Option<&Json>,
+    ) {
         let length = place.len();
         place.push('/');
         place.push_str(&step.replace('~', "~0").replace('/', "~1"));
@@ -328,7 +387,11 @@ impl Search {
     fn differ(&mut self, place: &str, got: Option<&Json>, expected: Option<&Json>) {
         if self.found.len() < self.most {
             let place = place.chars().take(1_000).collect();
-            self.found.push(Difference { place, expected: expected.map(shown), got: got.map(shown) });
+            self.found.push(Difference {
+                place,
+                expected: expected.map(shown),
+                got: got.map(shown),
+            });
         }
     }
 }
@@ -337,18 +400,29 @@ impl Search {
 fn without_common<'a>(a: &'a [Json], b: &'a [Json]) -> (Vec<&'a Json>, Vec<(usize, &'a Json)>) {
     let mut names: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, element) in b.iter().enumerate().rev() {
-        names.entry(sorted(element).canonical()).or_default().push(at);
+        names
+            .entry(sorted(element).canonical())
+            .or_default()
+            .push(at);
     }
     let mut common = vec![false; b.len()];
     let alone = a.iter().filter(|element| {
-        let partner = names.get_mut(&sorted(element).canonical()).and_then(Vec::pop);
+        let partner = names
+            .get_mut(&sorted(element).canonical())
+            .and_then(Vec::pop);
         partner.is_none_or(|at| {
             common[at] = true;
             false
         })
     });
     let alone = alone.collect();
-    (alone, b.iter().enumerate().filter(|(at, _)| !common[*at]).collect())
+    (
+        alone,
+        b.iter()
+            .enumerate()
+            .filter(|(at, _)| !common[*at])
+            .collect(),
+    )
 }
 
 /// Longest value that is shown, in bytes.
@@ -389,7 +463,13 @@ mod tests {
     }
 
     fn expected(text: &str, unordered: bool, tolerance: f64) -> Expected {
-        Expected::new(read(text), Rule { unordered, tolerance })
+        Expected::new(
+            read(text),
+            Rule {
+                unordered,
+                tolerance,
+            },
+        )
     }
 
     fn share(got: &str, wanted: &str, unordered: bool) -> f64 {
@@ -412,13 +492,20 @@ mod tests {
     #[test]
     fn leaves_count_once_and_by_their_place() {
         assert!((share(r#"{"a":1,"b":3}"#, r#"{"a":1,"b":2}"#, false) - 0.5).abs() < 1e-12);
-        assert!((share(r#"{"a":1,"b":2,"c":3,"d":4}"#, r#"{"a":1,"b":2}"#, false) - 4.0 / 6.0).abs() < 1e-12);
+        assert!(
+            (share(r#"{"a":1,"b":2,"c":3,"d":4}"#, r#"{"a":1,"b":2}"#, false) - 4.0 / 6.0).abs()
+                < 1e-12
+        );
         assert!(share(r#"{"a":"1"}"#, r#"{"a":1}"#, false) == 0.0);
         assert!(share("[2,1]", "[1,2]", false) == 0.0);
         assert!(share("[2,1]", "[1,2]", true) == 1.0);
         assert!((share("[2,2,3]", "[1,2,3]", true) - 2.0 / 3.0).abs() < 1e-12);
         // Every leaf has its partner, and still it is another document.
-        let mixed = share(r#"[{"a":1,"b":4},{"a":3,"b":2}]"#, r#"[{"a":1,"b":2},{"a":3,"b":4}]"#, true);
+        let mixed = share(
+            r#"[{"a":1,"b":4},{"a":3,"b":2}]"#,
+            r#"[{"a":1,"b":2},{"a":3,"b":4}]"#,
+            true,
+        );
         assert!(mixed > 0.8 && mixed < 1.0, "{mixed}");
         assert!(share("{}", "[]", false) == 0.0);
     }
@@ -427,8 +514,16 @@ mod tests {
     fn differences_have_places() {
         let found = expected(r#"{"a":[1,2],"b/c":{"d":"x"},"e":null}"#, false, 0.0)
             .differences(&read(r#"{"a":[1,3,4],"b/c":{"d":"y"},"f":true}"#), 20);
-        let told: Vec<_> =
-            found.iter().map(|one| (one.place.as_str(), one.expected.as_deref(), one.got.as_deref())).collect();
+        let told: Vec<_> = found
+            .iter()
+            .map(|one| {
+                (
+                    one.place.as_str(),
+                    one.expected.as_deref(),
+                    one.got.as_deref(),
+                )
+            })
+            .collect();
         assert_eq!(
             told,
             [
@@ -440,7 +535,14 @@ mod tests {
             ]
         );
         let found = expected("[1,2,3]", true, 0.0).differences(&read("[3,4,1]"), 20);
-        assert_eq!((found.len(), found[0].place.as_str(), found[0].got.as_deref()), (1, "/1", Some("4")));
+        assert_eq!(
+            (
+                found.len(),
+                found[0].place.as_str(),
+                found[0].got.as_deref()
+            ),
+            (1, "/1", Some("4"))
+        );
     }
 
     #[test]
@@ -469,9 +571,13 @@ mod tests {
     fn reversed(tree: &Json) -> Json {
         match tree {
             Json::Array(elements) => Json::Array(elements.iter().rev().map(reversed).collect()),
-            Json::Object(members) => {
-                Json::Object(members.iter().rev().map(|(key, value)| (key.clone(), reversed(value))).collect())
-            }
+            Json::Object(members) => Json::Object(
+                members
+                    .iter()
+                    .rev()
+                    .map(|(key, value)| (key.clone(), reversed(value)))
+                    .collect(),
+            ),
             scalar => scalar.clone(),
         }
     }

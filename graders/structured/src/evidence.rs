@@ -23,11 +23,21 @@ pub(crate) fn of_document(format: Format, found: &Found<'_>) -> Evidence {
         .text("format", format.name())
 }
 
-/// Where and why a text is not of its format; the byte is one of the completion, and line and column are its.
-pub(crate) fn with_break(evidence: Evidence, broken: &Broken, found: &Found<'_>, completion: &str) -> Evidence {
+/// Where and why a text is not of its format; the byte is one of the completion, and line and
+/// column are its.
+pub(crate) fn with_break(
+    evidence: Evidence,
+    broken: &Broken,
+    found: &Found<'_>,
+    completion: &str,
+) -> Evidence {
     let at = found.source.at(broken.at.min(found.source.text().len()));
     let (line, column) = line_and_column(completion, at);
-    evidence.text("reason", &broken.reason).value("at", at).value("line", line).value("column", column)
+    evidence
+        .text("reason", &broken.reason)
+        .value("at", at)
+        .value("line", line)
+        .value("column", column)
 }
 
 /// Where and why a document breaks its schema.
@@ -35,12 +45,23 @@ pub(crate) fn with_violation(evidence: Evidence, violation: &Violation) -> Evide
     /// Longest place or reason, in characters.
     const LENGTH: usize = 1_000;
     let cut = |text: &str| text.chars().take(LENGTH).collect::<String>();
-    let Violation { place, keyword, reason } = violation;
-    evidence.value("violation", json!({"place": cut(place), "keyword": cut(keyword), "reason": cut(reason)}))
+    let Violation {
+        place,
+        keyword,
+        reason,
+    } = violation;
+    evidence.value(
+        "violation",
+        json!({"place": cut(place), "keyword": cut(keyword), "reason": cut(reason)}),
+    )
 }
 
 /// The places at which a document is not the expected one.
-pub(crate) fn with_differences(evidence: Evidence, expected: &Expected, document: &Json) -> Evidence {
+pub(crate) fn with_differences(
+    evidence: Evidence,
+    expected: &Expected,
+    document: &Json,
+) -> Evidence {
     let told = |difference: Difference| {
         let mut told = json!({"place": difference.place});
         for (name, value) in [("expected", difference.expected), ("got", difference.got)] {
@@ -50,6 +71,10 @@ pub(crate) fn with_differences(evidence: Evidence, expected: &Expected, document
         }
         told
     };
-    let differences = expected.differences(document, DIFFERENCES).into_iter().map(told).collect::<Value>();
+    let differences = expected
+        .differences(document, DIFFERENCES)
+        .into_iter()
+        .map(told)
+        .collect::<Value>();
     evidence.value("differences", differences)
 }

@@ -1,8 +1,10 @@
-//! The document in a completion. `auto` reads what stands in the last fenced block that names the format, else in the last that
-//! names nothing, or in the last pair of tags, whichever ends later; else the whole text. Where JSON stands among prose, in a tag
-//! or the whole text, the last complete object or array counts that stands in no other.
+//! The document in a completion. `auto` reads what stands in the last fenced block that names the
+//! format, else in the last that names nothing, or in the last pair of tags, whichever ends later;
+//! else the whole text. Where JSON stands among prose, in a tag or the whole text, the last
+//! complete object or array counts that stands in no other.
 //!
-//! Each byte is looked at a bounded number of times: a reading that breaks is never begun again before the place where it broke.
+//! Each byte is looked at a bounded number of times: a reading that breaks is never begun again
+//! before the place where it broke.
 
 use std::ops::Range;
 
@@ -28,12 +30,16 @@ pub(crate) struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn new(source: Source<'a>, rule: &'static str) -> Self {
-        Self { source, rule, document: None }
+        Self {
+            source,
+            rule,
+            document: None,
+        }
     }
 }
 
-/// The texts that may be the document, the likeliest first: the first that is well formed is the document. None where there are
-/// only blanks.
+/// The texts that may be the document, the likeliest first: the first that is well formed is the
+/// document. None where there are only blanks.
 pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<'a>> {
     let text = visible.text();
     let mut found = Vec::new();
@@ -65,11 +71,20 @@ pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<
 /// The visible text, all of it.
 pub(crate) fn whole<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<'a>> {
     let found = Found::new(part(format, visible, 0..visible.text().len(), 0), "whole");
-    if found.source.text().is_empty() { Vec::new() } else { vec![found] }
+    if found.source.text().is_empty() {
+        Vec::new()
+    } else {
+        vec![found]
+    }
 }
 
 /// A part of the text, without the blanks around it that its format does not know.
-fn part<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>, indent: usize) -> Source<'a> {
+fn part<'a>(
+    format: Format,
+    visible: &'a Source<'_>,
+    range: Range<usize>,
+    indent: usize,
+) -> Source<'a> {
     match format {
         Format::Json | Format::Xml => visible.trimmed(range),
         _ if indent > 0 => visible.outdented(range, indent),
@@ -78,7 +93,12 @@ fn part<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>, indent
 }
 
 /// A text without fences: all of it, or the JSON among its words.
-fn plain<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>, rule: &'static str) -> Found<'a> {
+fn plain<'a>(
+    format: Format,
+    visible: &'a Source<'_>,
+    range: Range<usize>,
+    rule: &'static str,
+) -> Found<'a> {
     let mut all = Found::new(part(format, visible, range.clone(), 0), rule);
     if format != Format::Json {
         return all;
@@ -87,17 +107,31 @@ fn plain<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>, rule:
         all.document = Some(document);
         return all;
     }
-    let Some(Inside { range: inside, document }) = in_prose(&visible.text()[range.clone()]) else { return all };
+    let Some(Inside {
+        range: inside,
+        document,
+    }) = in_prose(&visible.text()[range.clone()])
+    else {
+        return all;
+    };
     let source = visible.slice(range.start + inside.start..range.start + inside.end);
     // What begins the text and breaks is the text, not something in it.
     if document.is_none() && source.span().start == all.source.span().start {
         return all;
     }
-    Found { source, rule: "prose", document }
+    Found {
+        source,
+        rule: "prose",
+        document,
+    }
 }
 
 /// What stands in a fenced block of a part of the text, and where the block ends.
-fn fenced<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>) -> Option<(Found<'a>, usize)> {
+fn fenced<'a>(
+    format: Format,
+    visible: &'a Source<'_>,
+    range: Range<usize>,
+) -> Option<(Found<'a>, usize)> {
     let text = &visible.text()[range.clone()];
     if !text.contains("```") && !text.contains("~~~") {
         return None;
@@ -110,11 +144,23 @@ fn fenced<'a>(format: Format, visible: &'a Source<'_>, range: Range<usize>) -> O
     };
     let holds = |block: &&Block<'_>| !visible.text()[inside(block)].trim().is_empty();
     let names_it = |block: &&Block<'_>| {
-        let word = block.info.split(|c: char| !c.is_alphanumeric()).find(|word| !word.is_empty());
-        word.is_some_and(|word| format.names().iter().any(|name| word.eq_ignore_ascii_case(name))) && holds(block)
+        let word = block
+            .info
+            .split(|c: char| !c.is_alphanumeric())
+            .find(|word| !word.is_empty());
+        word.is_some_and(|word| {
+            format
+                .names()
+                .iter()
+                .any(|name| word.eq_ignore_ascii_case(name))
+        }) && holds(block)
     };
     let chosen = blocks.iter().rfind(names_it);
-    let block = chosen.or_else(|| blocks.iter().rfind(|block| block.info.is_empty() && holds(block)))?;
+    let block = chosen.or_else(|| {
+        blocks
+            .iter()
+            .rfind(|block| block.info.is_empty() && holds(block))
+    })?;
     let inside = inside(block);
     let source = part(format, visible, inside.clone(), block.indent);
     Some((Found::new(source, "fenced"), inside.end))
@@ -133,22 +179,32 @@ fn last_tag(format: Format, text: &str) -> Option<Range<usize>> {
             let start = lower[..close].rfind(&open)? + open.len();
             Some(start..close)
         };
-        TAGS.iter().copied().chain([format.name()]).filter_map(pair).max_by_key(|range| range.end)
+        TAGS.iter()
+            .copied()
+            .chain([format.name()])
+            .filter_map(pair)
+            .max_by_key(|range| range.end)
     };
     let mut range = last(&lower)?;
     // Tags of three names nest a few times at most before the document begins.
     for _ in 0..8 {
-        let Some(inner) = last(&lower[range.clone()]) else { break };
+        let Some(inner) = last(&lower[range.clone()]) else {
+            break;
+        };
         range = range.start + inner.start..range.start + inner.end;
     }
     Some(range)
 }
 
-/// Whether the text is an element, or what may stand before one, of another name than the tags have.
+/// Whether the text is an element, or what may stand before one, of another name than the tags
+/// have.
 fn begins_with_element(text: &str) -> bool {
     let text = text.trim_start();
     let is_tag = |name: &&str| {
-        let rest = text.get(1..).and_then(|rest| rest.get(..name.len()).map(|head| (head, &rest[name.len()..])));
+        let rest = text.get(1..).and_then(|rest| {
+            rest.get(..name.len())
+                .map(|head| (head, &rest[name.len()..]))
+        });
         rest.is_some_and(|(head, rest)| head.eq_ignore_ascii_case(name) && rest.starts_with('>'))
     };
     text.starts_with('<') && !TAGS.iter().chain(&["xml"]).any(is_tag)
@@ -160,10 +216,11 @@ struct Inside {
     document: Option<Json>,
 }
 
-/// The last complete object or array among words that stands in no other, else the last that is broken.
+/// The last complete object or array among words that stands in no other, else the last that is
+/// broken.
 ///
-/// What looks like a document and breaks hides what stands in it: up to its last bracket, or to the end of the text where that is
-/// missing. A complete document before it counts then.
+/// What looks like a document and breaks hides what stands in it: up to its last bracket, or to the
+/// end of the text where that is missing. A complete document before it counts then.
 fn in_prose(text: &str) -> Option<Inside> {
     let (mut complete, mut broken, mut at) = (None, None, 0);
     while let Some(step) = text[at..].find(['{', '[']) {
@@ -172,12 +229,18 @@ fn in_prose(text: &str) -> Option<Inside> {
         let mut reader = Reader::new(rest);
         match reader.next_value() {
             Ok(document) => {
-                complete = Some(Inside { range: at..at + reader.at(), document: Some(document) });
+                complete = Some(Inside {
+                    range: at..at + reader.at(),
+                    document: Some(document),
+                });
                 at += reader.at();
             }
             Err(error) if looks_like_a_document(rest) => {
                 let end = closing(rest, error.at).map_or(text.len(), |end| at + end);
-                broken = Some(Inside { range: at..end, document: None });
+                broken = Some(Inside {
+                    range: at..end,
+                    document: None,
+                });
                 at = end;
             }
             Err(error) => at += error.at.max(1),
@@ -187,7 +250,8 @@ fn in_prose(text: &str) -> Option<Inside> {
     complete.or(broken)
 }
 
-/// Whether brackets begin as those of JSON do and seldom as those of prose: with a key, or an array of strings or collections.
+/// Whether brackets begin as those of JSON do and seldom as those of prose: with a key, or an array
+/// of strings or collections.
 fn looks_like_a_document(rest: &str) -> bool {
     let inside = rest[1..].trim_start();
     match rest.as_bytes()[0] {
@@ -230,14 +294,25 @@ mod tests {
     }
 
     fn json(text: &str) -> String {
-        found(Format::Json, text).map(|(text, _)| text).unwrap_or_default()
+        found(Format::Json, text)
+            .map(|(text, _)| text)
+            .unwrap_or_default()
     }
 
     #[test]
     fn what_ends_last_counts() {
-        assert_eq!(json("```json\n{\"a\":1}\n```\nso <answer>{\"a\":2}</answer>"), r#"{"a":2}"#);
-        assert_eq!(json("<answer>{\"a\":1}</answer>\n```\n{\"a\":2}\n```"), r#"{"a":2}"#);
-        assert_eq!(json("<answer>\n```json\n{\"a\":3}\n```\n</answer>"), r#"{"a":3}"#);
+        assert_eq!(
+            json("```json\n{\"a\":1}\n```\nso <answer>{\"a\":2}</answer>"),
+            r#"{"a":2}"#
+        );
+        assert_eq!(
+            json("<answer>{\"a\":1}</answer>\n```\n{\"a\":2}\n```"),
+            r#"{"a":2}"#
+        );
+        assert_eq!(
+            json("<answer>\n```json\n{\"a\":3}\n```\n</answer>"),
+            r#"{"a":3}"#
+        );
         assert_eq!(json("<output><JSON>[1]</JSON></output>"), "[1]");
         assert_eq!(json("```json\n1\n```\n```\n2\n```\n```python\n3\n```"), "1");
         assert_eq!(json("```yaml\na: 1\n```\n```\n{}\n```"), "{}");
@@ -245,48 +320,83 @@ mod tests {
 
     #[test]
     fn json_is_found_among_words() {
-        assert_eq!(json("The set {x} and [1]: here it is: {\"a\": [2]}. Done."), r#"{"a": [2]}"#);
+        assert_eq!(
+            json("The set {x} and [1]: here it is: {\"a\": [2]}. Done."),
+            r#"{"a": [2]}"#
+        );
         assert_eq!(json("on [0,1) it is {\"a\":1}"), r#"{"a":1}"#);
         assert_eq!(json("first {\"a\":1} then {\"a\":2}!"), r#"{"a":2}"#);
         assert_eq!(json("42"), "42");
-        assert_eq!(json("<answer>It is {\"a\":1}, surely</answer>"), r#"{"a":1}"#);
+        assert_eq!(
+            json("<answer>It is {\"a\":1}, surely</answer>"),
+            r#"{"a":1}"#
+        );
         assert_eq!(json("no document"), "no document");
     }
 
     #[test]
     fn nothing_inside_a_broken_document_counts() {
-        assert_eq!(json("x {\"a\": oops, \"b\": {\"c\": 1}} y"), r#"{"a": oops, "b": {"c": 1}}"#);
-        assert_eq!(json("x {\"a\": [{\"b\":1},{\"b\":2},{\"b\":"), "{\"a\": [{\"b\":1},{\"b\":2},{\"b\":");
+        assert_eq!(
+            json("x {\"a\": oops, \"b\": {\"c\": 1}} y"),
+            r#"{"a": oops, "b": {"c": 1}}"#
+        );
+        assert_eq!(
+            json("x {\"a\": [{\"b\":1},{\"b\":2},{\"b\":"),
+            "{\"a\": [{\"b\":1},{\"b\":2},{\"b\":"
+        );
         assert_eq!(json("{\"a\": [{\"b\":1}] tail"), "{\"a\": [{\"b\":1}] tail");
         assert_eq!(json("{\"a\":1} but {\"a\":"), r#"{"a":1}"#);
     }
 
     #[test]
     fn other_formats_stand_in_fences_tags_or_alone() {
-        assert_eq!(found(Format::Yaml, "- x\n  ```yml\n  a: 1\n  ```"), Some(("a: 1\n".to_owned(), "fenced")));
-        assert_eq!(found(Format::Csv, "<csv>\na,b\n1,2\n</csv>"), Some(("a,b\n1,2".to_owned(), "tag")));
-        assert_eq!(found(Format::Toml, " a = 1\n"), Some((" a = 1".to_owned(), "whole")));
+        assert_eq!(
+            found(Format::Yaml, "- x\n  ```yml\n  a: 1\n  ```"),
+            Some(("a: 1\n".to_owned(), "fenced"))
+        );
+        assert_eq!(
+            found(Format::Csv, "<csv>\na,b\n1,2\n</csv>"),
+            Some(("a,b\n1,2".to_owned(), "tag"))
+        );
+        assert_eq!(
+            found(Format::Toml, " a = 1\n"),
+            Some((" a = 1".to_owned(), "whole"))
+        );
         assert_eq!(
             found(Format::Yaml, "<answer>\n  a: 1\n  b: 2\n</answer>"),
             Some(("  a: 1\n  b: 2".to_owned(), "tag"))
         );
         assert_eq!(found(Format::Yaml, " \n "), None);
-        assert_eq!(found(Format::Json, "```json\n```"), Some(("```json\n```".to_owned(), "whole")));
+        assert_eq!(
+            found(Format::Json, "```json\n```"),
+            Some(("```json\n```".to_owned(), "whole"))
+        );
     }
 
     #[test]
     fn elements_may_be_called_as_tags_are() {
         let candidates = |text: &str| -> Vec<String> {
             let visible = Source::visible(text, false);
-            extract(Format::Xml, &visible).iter().map(|found| found.source.text().to_owned()).collect()
+            extract(Format::Xml, &visible)
+                .iter()
+                .map(|found| found.source.text().to_owned())
+                .collect()
         };
-        assert_eq!(candidates("<answer><a>1</a></answer>"), ["<a>1</a>", "<answer><a>1</a></answer>"]);
-        assert_eq!(candidates("<doc><output><a/></output></doc>")[0], "<doc><output><a/></output></doc>");
+        assert_eq!(
+            candidates("<answer><a>1</a></answer>"),
+            ["<a>1</a>", "<answer><a>1</a></answer>"]
+        );
+        assert_eq!(
+            candidates("<doc><output><a/></output></doc>")[0],
+            "<doc><output><a/></output></doc>"
+        );
     }
 
     #[test]
     fn brackets_cost_no_more_than_their_length() {
-        for mark in ["[", "{", "{\"", "[\"", "{\"a\":", "[0,", "[1,{", "]", "[\"\\"] {
+        for mark in [
+            "[", "{", "{\"", "[\"", "{\"a\":", "[0,", "[1,{", "]", "[\"\\",
+        ] {
             let text = format!("so {}", mark.repeat(300_000));
             let visible = Source::visible(&text, false);
             assert_eq!(extract(Format::Json, &visible).len(), 1, "{mark}");

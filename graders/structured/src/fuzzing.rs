@@ -7,7 +7,13 @@ use assay_documents::{Broken, Json};
 use crate::formats::Format;
 use crate::source::Source;
 
-const FORMATS: [Format; 5] = [Format::Json, Format::Yaml, Format::Xml, Format::Toml, Format::Csv];
+const FORMATS: [Format; 5] = [
+    Format::Json,
+    Format::Yaml,
+    Format::Xml,
+    Format::Toml,
+    Format::Csv,
+];
 
 /// How many formats there are.
 pub const COUNT: usize = FORMATS.len();
@@ -35,11 +41,20 @@ pub fn read(format: usize, text: &str) -> Result<Json, Broken> {
 #[must_use]
 pub fn extract(format: usize, completion: &str, think_open: bool) -> Vec<Found> {
     let visible = Source::visible(completion, think_open);
-    let found = crate::extract::extract(FORMATS[format], &visible).into_iter().map(|mut found| {
-        let source = &found.source;
-        let read = found.document.take().map_or_else(|| read(format, source.text()), Ok);
-        let document = read.map_err(|broken| source.at(broken.at.min(source.text().len())));
-        Found { text: source.text().to_owned(), span: source.span(), document }
-    });
+    let found = crate::extract::extract(FORMATS[format], &visible)
+        .into_iter()
+        .map(|mut found| {
+            let source = &found.source;
+            let read = found
+                .document
+                .take()
+                .map_or_else(|| read(format, source.text()), Ok);
+            let document = read.map_err(|broken| source.at(broken.at.min(source.text().len())));
+            Found {
+                text: source.text().to_owned(),
+                span: source.span(),
+                document,
+            }
+        });
     found.collect()
 }

@@ -1,4 +1,5 @@
-//! One completion against a prepared task: the document found, read, held against the schema and compared.
+//! One completion against a prepared task: the document found, read, held against the schema and
+//! compared.
 
 use std::collections::BTreeMap;
 
@@ -71,14 +72,23 @@ impl PreparedStructured {
         match handed(item, tool, self.schema.as_ref().map(Schema::source)) {
             Handed::Nothing => Grade::new(Verdict::NO_ANSWER, Score::ZERO),
             Handed::Malformed(broken, place) => {
-                let evidence = Evidence::new().text("extraction", "call").value("span", span(place));
-                let evidence = evidence.text("reason", &broken.reason).value("at", broken.at);
+                let evidence = Evidence::new()
+                    .text("extraction", "call")
+                    .value("span", span(place));
+                let evidence = evidence
+                    .text("reason", &broken.reason)
+                    .value("at", broken.at);
                 Grade::new(verdict::MALFORMED, Score::ZERO).with_evidence(evidence)
             }
             Handed::Document(document, place) => {
                 let text = document.to_string();
-                let evidence = Evidence::new().text("document", &text).value("span", span(place));
-                let mut grade = self.judge(document, evidence.text("extraction", "call").text("format", "json"));
+                let evidence = Evidence::new()
+                    .text("document", &text)
+                    .value("span", span(place));
+                let mut grade = self.judge(
+                    document,
+                    evidence.text("extraction", "call").text("format", "json"),
+                );
                 grade.work = text.len() as u64;
                 grade.measures = measures(text.len(), text.len());
                 grade
@@ -90,7 +100,10 @@ impl PreparedStructured {
     fn read<'a>(&self, found: Vec<Found<'a>>) -> Option<(Found<'a>, Result<Json, Broken>)> {
         let mut first = None;
         for mut found in found {
-            let read = found.document.take().map_or_else(|| self.format.read(found.source.text()), Ok);
+            let read = found
+                .document
+                .take()
+                .map_or_else(|| self.format.read(found.source.text()), Ok);
             match read {
                 Ok(document) => return Some((found, Ok(document))),
                 Err(broken) => {
@@ -104,12 +117,22 @@ impl PreparedStructured {
     fn judge(&self, document: Json, mut evidence: Evidence) -> Grade {
         let document = if self.format.is_untyped() {
             let schema = self.schema.as_ref().map(Schema::source);
-            typed(document, schema, self.expected.as_ref().map(|expected| &expected.value))
+            typed(
+                document,
+                schema,
+                self.expected.as_ref().map(|expected| &expected.value),
+            )
         } else {
             document
         };
-        let violation: Option<Option<Violation>> = self.schema.as_ref().map(|schema| schema.violation(&document));
-        let is_expected = self.expected.as_ref().map(|expected| expected.is(&document));
+        let violation: Option<Option<Violation>> = self
+            .schema
+            .as_ref()
+            .map(|schema| schema.violation(&document));
+        let is_expected = self
+            .expected
+            .as_ref()
+            .map(|expected| expected.is(&document));
         let holds = violation.as_ref().map(Option::is_none);
         let verdict = match (holds, is_expected) {
             (Some(false), _) => verdict::INVALID,
@@ -127,10 +150,18 @@ impl PreparedStructured {
             evidence = evidence::with_differences(evidence, expected, &document);
         }
         let Some(levels) = &self.levels else {
-            let score = if verdict == Verdict::CORRECT { Score::ONE } else { Score::ZERO };
+            let score = if verdict == Verdict::CORRECT {
+                Score::ONE
+            } else {
+                Score::ZERO
+            };
             return Grade::new(verdict, score).with_evidence(evidence);
         };
-        let values = self.expected.as_ref().zip(is_expected).map(|(expected, is)| expected.share(&document, is));
+        let values = self
+            .expected
+            .as_ref()
+            .zip(is_expected)
+            .map(|(expected, is)| expected.share(&document, is));
         let reached = levels.reached(&document, holds, values);
         let score = Score::new(reached.score(verdict == Verdict::CORRECT)).unwrap_or(Score::ZERO);
         evidence = evidence.value("levels", reached.table());
@@ -143,6 +174,12 @@ impl PreparedStructured {
 
 fn measures(bytes: usize, visible: usize) -> BTreeMap<&'static str, Measure> {
     #[expect(clippy::cast_precision_loss, reason = "lengths far below 2^53")]
-    let numbers = [("bytes", bytes as f64), ("outside", visible.saturating_sub(bytes) as f64)];
-    numbers.into_iter().filter_map(|(name, number)| Some((name, Measure::new(number).ok()?))).collect()
+    let numbers = [
+        ("bytes", bytes as f64),
+        ("outside", visible.saturating_sub(bytes) as f64),
+    ];
+    numbers
+        .into_iter()
+        .filter_map(|(name, number)| Some((name, Measure::new(number).ok()?)))
+        .collect()
 }

@@ -1,5 +1,6 @@
-//! What a document that is not right is worth: levels, each counted only where the one before is above 0. Levels the task has no
-//! measure for are left out, and the weights of the others are shares of what is left.
+//! What a document that is not right is worth: levels, each counted only where the one before is
+//! above 0. Levels the task has no measure for are left out, and the weights of the others are
+//! shares of what is left.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -24,24 +25,49 @@ pub(crate) struct Weights {
 
 impl Default for Weights {
     fn default() -> Self {
-        Self { parses: 0.1, required: 0.2, schema: 0.3, values: 0.4 }
+        Self {
+            parses: 0.1,
+            required: 0.2,
+            schema: 0.3,
+            values: 0.4,
+        }
     }
 }
 
 impl Weights {
     /// Refuses weights that are none, with the level they belong to.
-    pub(crate) fn check(&self, has_schema: bool, has_expected: bool) -> Result<(), (&'static str, String)> {
-        let Self { parses, required, schema, values } = *self;
-        for (level, weight) in [("parses", parses), ("required", required), ("schema", schema), ("values", values)] {
+    pub(crate) fn check(
+        &self,
+        has_schema: bool,
+        has_expected: bool,
+    ) -> Result<(), (&'static str, String)> {
+        let Self {
+            parses,
+            required,
+            schema,
+            values,
+        } = *self;
+        for (level, weight) in [
+            ("parses", parses),
+            ("required", required),
+            ("schema", schema),
+            ("values", values),
+        ] {
             if !(0.0..=1e9).contains(&weight) {
                 return Err((level, format!("a weight is between 0 and 1e9: {weight}")));
             }
         }
         // Whether keys are required is known only when the schema is read.
-        let counted = parses + if has_schema { schema } else { 0.0 } + if has_expected { values } else { 0.0 };
+        let counted = parses
+            + if has_schema { schema } else { 0.0 }
+            + if has_expected { values } else { 0.0 };
         let any = counted > 0.0;
-        any.then_some(())
-            .ok_or_else(|| ("", "of the levels this task has, one other than `required` weighs above 0".to_owned()))
+        any.then_some(()).ok_or_else(|| {
+            (
+                "",
+                "of the levels this task has, one other than `required` weighs above 0".to_owned(),
+            )
+        })
     }
 }
 
@@ -69,35 +95,85 @@ pub(crate) struct Reached {
 
 impl Levels {
     pub(crate) fn new(weights: Weights, schema: Option<&Schema>) -> Self {
-        let required = schema.map(|schema| required(schema.source())).unwrap_or_default();
-        let needed = required.iter().filter(|path| path.len() == 1).filter_map(|path| path.first().cloned()).collect();
-        Self { weights, required, properties: schema.map(Schema::properties).unwrap_or_default(), needed }
+        let required = schema
+            .map(|schema| required(schema.source()))
+            .unwrap_or_default();
+        let needed = required
+            .iter()
+            .filter(|path| path.len() == 1)
+            .filter_map(|path| path.first().cloned())
+            .collect();
+        Self {
+            weights,
+            required,
+            properties: schema.map(Schema::properties).unwrap_or_default(),
+            needed,
+        }
     }
 
-    /// How far a document comes: `holds` is whether it holds the schema, `values` its share of leaves, where the task has them.
-    pub(crate) fn reached(&self, document: &Json, holds: Option<bool>, values: Option<f64>) -> Reached {
-        let Weights { parses, required, schema, .. } = self.weights;
-        let mut levels = vec![Level { name: "parses", weight: parses, share: 1.0 }];
+    /// How far a document comes: `holds` is whether it holds the schema, `values` its share of
+    /// leaves, where the task has them.
+    pub(crate) fn reached(
+        &self,
+        document: &Json,
+        holds: Option<bool>,
+        values: Option<f64>,
+    ) -> Reached {
+        let Weights {
+            parses,
+            required,
+            schema,
+            ..
+        } = self.weights;
+        let mut levels = vec![Level {
+            name: "parses",
+            weight: parses,
+            share: 1.0,
+        }];
         if !self.required.is_empty() {
-            let present = self.required.iter().filter(|path| stands(document, path)).count();
-            levels.push(Level { name: "required", weight: required, share: share(present, self.required.len()) });
+            let present = self
+                .required
+                .iter()
+                .filter(|path| stands(document, path))
+                .count();
+            levels.push(Level {
+                name: "required",
+                weight: required,
+                share: share(present, self.required.len()),
+            });
         }
         if let Some(holds) = holds {
-            let share = if holds { 1.0 } else { self.properties_that_hold(document) };
-            levels.push(Level { name: "schema", weight: schema, share });
+            let share = if holds {
+                1.0
+            } else {
+                self.properties_that_hold(document)
+            };
+            levels.push(Level {
+                name: "schema",
+                weight: schema,
+                share,
+            });
         }
         if let Some(share) = values {
-            levels.push(Level { name: "values", weight: self.weights.values, share });
+            levels.push(Level {
+                name: "values",
+                weight: self.weights.values,
+                share,
+            });
         }
         Reached { levels }
     }
 
-    /// Of the properties the schema names, and the document as a whole as one more, those that hold. Properties beyond them say
-    /// nothing, and those that may be left out count only where they stand.
+    /// Of the properties the schema names, and the document as a whole as one more, those that
+    /// hold. Properties beyond them say nothing, and those that may be left out count only where
+    /// they stand.
     fn properties_that_hold(&self, document: &Json) -> f64 {
         let (mut hold, mut all) = (0, 1);
-        let members: HashMap<&str, &Json> =
-            document.members().iter().map(|(key, value)| (key.as_str(), value)).collect();
+        let members: HashMap<&str, &Json> = document
+            .members()
+            .iter()
+            .map(|(key, value)| (key.as_str(), value))
+            .collect();
         for (name, schema) in &self.properties {
             match members.get(name.as_str()) {
                 Some(value) => {
@@ -112,13 +188,20 @@ impl Levels {
 
     /// Bytes it keeps, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        let paths: usize = self.required.iter().flatten().map(|step| 24 + step.len()).sum();
+        let paths: usize = self
+            .required
+            .iter()
+            .flatten()
+            .map(|step| 24 + step.len())
+            .sum();
         paths + self.properties.values().map(Schema::bytes).sum::<usize>()
     }
 }
 
 fn stands(document: &Json, path: &[String]) -> bool {
-    path.iter().try_fold(document, |tree, key| tree.get(key)).is_some()
+    path.iter()
+        .try_fold(document, |tree, key| tree.get(key))
+        .is_some()
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
@@ -133,8 +216,15 @@ impl Reached {
             return 1.0;
         }
         let whole: f64 = self.levels.iter().map(|level| level.weight).sum();
-        let score: f64 = self.counted().map(|level| level.weight / whole * level.share).sum();
-        if score.is_finite() { score.clamp(0.0, SHORT_OF_RIGHT) } else { 0.0 }
+        let score: f64 = self
+            .counted()
+            .map(|level| level.weight / whole * level.share)
+            .sum();
+        if score.is_finite() {
+            score.clamp(0.0, SHORT_OF_RIGHT)
+        } else {
+            0.0
+        }
     }
 
     /// The levels up to the first that is not reached at all.
@@ -162,7 +252,9 @@ mod tests {
     }
 
     fn score(levels: &Levels, document: &str, values: Option<f64>) -> f64 {
-        levels.reached(&Json::read(document).unwrap(), Some(false), values).score(false)
+        levels
+            .reached(&Json::read(document).unwrap(), Some(false), values)
+            .score(false)
     }
 
     fn close(a: f64, b: f64) -> bool {
@@ -176,9 +268,18 @@ mod tests {
         }));
         assert!(close(score(&levels, "{}", Some(0.9)), 0.1));
         // Half the keys; of three that count, one holds.
-        assert!(close(score(&levels, r#"{"a":1}"#, Some(0.5)), 0.1 + 0.2 * 0.5 + 0.3 / 3.0 + 0.4 * 0.5));
-        assert!(close(score(&levels, r#"{"a":"x","b":1}"#, Some(0.5)), 0.1 + 0.2));
-        assert!(close(score(&levels, r#"{"a":1,"b":"x","c":0}"#, Some(0.0)), 0.1 + 0.2 + 0.3 * 0.5));
+        assert!(close(
+            score(&levels, r#"{"a":1}"#, Some(0.5)),
+            0.1 + 0.2 * 0.5 + 0.3 / 3.0 + 0.4 * 0.5
+        ));
+        assert!(close(
+            score(&levels, r#"{"a":"x","b":1}"#, Some(0.5)),
+            0.1 + 0.2
+        ));
+        assert!(close(
+            score(&levels, r#"{"a":1,"b":"x","c":0}"#, Some(0.0)),
+            0.1 + 0.2 + 0.3 * 0.5
+        ));
     }
 
     #[test]
@@ -187,7 +288,10 @@ mod tests {
             &json!({"required": ["a"], "properties": {"a": {"type": "integer"}}, "additionalProperties": false}),
         );
         let plain = score(&levels, r#"{"a":"x"}"#, None);
-        assert!(close(plain, score(&levels, r#"{"a":"x","b":1,"c":2,"d":[1,2,3]}"#, None)));
+        assert!(close(
+            plain,
+            score(&levels, r#"{"a":"x","b":1,"c":2,"d":[1,2,3]}"#, None)
+        ));
     }
 
     #[test]
@@ -201,7 +305,12 @@ mod tests {
 
     #[test]
     fn only_what_is_right_has_all_of_it() {
-        let weights = Weights { parses: 1.0, required: 0.0, schema: 0.0, values: 0.0 };
+        let weights = Weights {
+            parses: 1.0,
+            required: 0.0,
+            schema: 0.0,
+            values: 0.0,
+        };
         let reached = Levels::new(weights, None).reached(&Json::Null, Some(false), None);
         assert!(reached.score(false) < 1.0);
     }

@@ -1,5 +1,6 @@
-//! What a schema says of a place in a document, as far as references within it, `allOf`, `anyOf` and `oneOf` tell. Validates
-//! nothing: the answers say how an untyped text is meant, and which keys must stand where.
+//! What a schema says of a place in a document, as far as references within it, `allOf`, `anyOf`
+//! and `oneOf` tell. Validates nothing: the answers say how an untyped text is meant, and which
+//! keys must stand where.
 
 use serde_json::Value;
 
@@ -23,12 +24,18 @@ fn gather<'s>(root: &'s Value, schema: &'s Value, branches: &[&str]) -> Vec<&'s 
     let mut found: Vec<&Value> = Vec::new();
     let mut open = vec![(schema, 0)];
     while let Some((schema, steps)) = open.pop() {
-        if steps > MAX_STEPS || found.len() == MAX_GATHERED || found.iter().any(|known| std::ptr::eq(*known, schema)) {
+        if steps > MAX_STEPS
+            || found.len() == MAX_GATHERED
+            || found.iter().any(|known| std::ptr::eq(*known, schema))
+        {
             continue;
         }
         found.push(schema);
         open.extend(referred(root, schema).map(|target| (target, steps + 1)));
-        let inside = branches.iter().filter_map(|key| schema.get(key)?.as_array()).flatten();
+        let inside = branches
+            .iter()
+            .filter_map(|key| schema.get(key)?.as_array())
+            .flatten();
         open.extend(inside.map(|branch| (branch, steps + 1)));
     }
     found
@@ -68,13 +75,23 @@ impl Kinds {
     /// The kinds one schema names by `type`, `const` or `enum`; none where it names none.
     pub(crate) fn named(schema: &Value) -> Self {
         if let Some(kind) = schema.get("type") {
-            let names = kind.as_array().map_or(std::slice::from_ref(kind), Vec::as_slice);
-            return names.iter().filter_map(Value::as_str).map(Self::of_name).fold(Self::default(), Self::and);
+            let names = kind
+                .as_array()
+                .map_or(std::slice::from_ref(kind), Vec::as_slice);
+            return names
+                .iter()
+                .filter_map(Value::as_str)
+                .map(Self::of_name)
+                .fold(Self::default(), Self::and);
         }
         if let Some(value) = schema.get("const") {
             return Self::of_value(value);
         }
-        let values = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
+        let values = schema
+            .get("enum")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         values.map(Self::of_value).fold(Self::default(), Self::and)
     }
 
@@ -122,7 +139,11 @@ fn require(root: &Value, schema: &Value, path: &mut Required, found: &mut Vec<Re
     let schemas = binding(root, schema);
     let mut names: Vec<&str> = Vec::new();
     for schema in &schemas {
-        let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+        let required = schema
+            .get("required")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
         names.extend(required.filter_map(Value::as_str));
     }
     names.sort_unstable();
@@ -133,7 +154,10 @@ fn require(root: &Value, schema: &Value, path: &mut Required, found: &mut Vec<Re
         }
         path.push(name.to_owned());
         found.push(path.clone());
-        for schema in schemas.iter().filter_map(|schema| schema.get("properties")?.get(name)) {
+        for schema in schemas
+            .iter()
+            .filter_map(|schema| schema.get("properties")?.get(name))
+        {
             require(root, schema, path, found);
         }
         path.pop();
@@ -153,13 +177,17 @@ mod tests {
             "properties": {"a": {"$ref": "#/$defs/inner"}, "c": {"required": ["d"]}},
             "$defs": {"inner": {"required": ["x", "y"], "properties": {"x": {"required": ["z"]}}}}
         });
-        let found: Vec<String> = required(&schema).iter().map(|path| path.join(".")).collect();
+        let found: Vec<String> = required(&schema)
+            .iter()
+            .map(|path| path.join("."))
+            .collect();
         assert_eq!(found, ["a", "a.x", "a.x.z", "a.y", "b"]);
     }
 
     #[test]
     fn schemas_that_lead_to_themselves_end() {
-        let schema = json!({"required": ["a", "b"], "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}});
+        let schema =
+            json!({"required": ["a", "b"], "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}});
         assert_eq!(required(&schema).len(), MAX_REQUIRED);
         assert_eq!(gathered(&schema, &json!({"$ref": "#"})).len(), 2);
         assert!(required(&json!(true)).is_empty());

@@ -1,9 +1,12 @@
-//! The grader: which tasks it takes. A schema is compiled, and the expected value held against it, once for all completions.
+//! The grader: which tasks it takes. A schema is compiled, and the expected value held against it,
+//! once for all completions.
 
 use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
-use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::{
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+};
 use assay_documents::Schema;
 
 use crate::compare::Expected;
@@ -25,8 +28,13 @@ impl Grader for StructuredGrader {
         StructuredTask::read(task).map(drop)
     }
 
-    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let task = StructuredTask::read(task).map_err(|error: TaskError| at_fault(error.to_string()))?;
+    fn prepare(
+        &self,
+        task: &Task,
+        _cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let task =
+            StructuredTask::read(task).map_err(|error: TaskError| at_fault(error.to_string()))?;
         let schema = task.schema.as_ref().map(|schema| {
             Schema::compile(schema.to_value(), task.dialect)
                 .map_err(|reason| at_fault(format!("`schema` is none that can be used: {reason}")))
@@ -36,14 +44,27 @@ impl Grader for StructuredGrader {
             && let Some(violation) = schema.violation(expected)
         {
             let place = violation.place;
-            let message =
-                format!("`expected` breaks `schema`: {} at `{place}` ({})", violation.reason, violation.keyword);
+            let message = format!(
+                "`expected` breaks `schema`: {} at `{place}` ({})",
+                violation.reason, violation.keyword
+            );
             return Err(at_fault(message));
         }
-        let levels = task.weights.map(|weights| Levels::new(weights, schema.as_ref()));
-        let expected = task.expected.map(|expected| Expected::new(expected, task.rule));
+        let levels = task
+            .weights
+            .map(|weights| Levels::new(weights, schema.as_ref()));
+        let expected = task
+            .expected
+            .map(|expected| Expected::new(expected, task.rule));
         let (format, extract, tool) = (task.format, task.extract, task.tool);
-        Ok(Arc::new(PreparedStructured { format, extract, tool, schema, expected, levels }))
+        Ok(Arc::new(PreparedStructured {
+            format,
+            extract,
+            tool,
+            schema,
+            expected,
+            levels,
+        }))
     }
 }
 

@@ -1,4 +1,5 @@
-//! Text that is read, and where each byte of it stands in the completion: reasoning is cut out of it, and indentation.
+//! Text that is read, and where each byte of it stands in the completion: reasoning is cut out of
+//! it, and indentation.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -37,13 +38,23 @@ impl<'a> Source<'a> {
 
     /// A part of it.
     pub(crate) fn slice(&self, range: Range<usize>) -> Source<'_> {
-        let first = self.pieces.partition_point(|(start, _)| *start <= range.start).saturating_sub(1);
-        let inside =
-            self.pieces[first.min(self.pieces.len())..].iter().take_while(|(start, _)| *start < range.end.max(1));
+        let first = self
+            .pieces
+            .partition_point(|(start, _)| *start <= range.start)
+            .saturating_sub(1);
+        let inside = self.pieces[first.min(self.pieces.len())..]
+            .iter()
+            .take_while(|(start, _)| *start < range.end.max(1));
         let moved = |(start, place): &(usize, usize)| {
-            (start.saturating_sub(range.start), place + range.start.saturating_sub(*start))
+            (
+                start.saturating_sub(range.start),
+                place + range.start.saturating_sub(*start),
+            )
         };
-        Source { pieces: inside.map(moved).collect(), text: Cow::Borrowed(&self.text[range]) }
+        Source {
+            pieces: inside.map(moved).collect(),
+            text: Cow::Borrowed(&self.text[range]),
+        }
     }
 
     /// A part of it without blanks at its ends.
@@ -53,13 +64,16 @@ impl<'a> Source<'a> {
         self.slice(start..(start + text.trim().len()))
     }
 
-    /// A part of it without blank lines at its ends, the lines between as they are: their indentation may count.
+    /// A part of it without blank lines at its ends, the lines between as they are: their
+    /// indentation may count.
     pub(crate) fn lines(&self, range: Range<usize>) -> Source<'_> {
         let text = &self.text[range.clone()];
         let first = text.len() - text.trim_start().len();
         let start = text[..first].rfind('\n').map_or(0, |at| at + 1);
         let last = text.trim_end().len().max(first);
-        let end = text[last..].find(['\r', '\n']).map_or(text.len(), |at| last + at);
+        let end = text[last..]
+            .find(['\r', '\n'])
+            .map_or(text.len(), |at| last + at);
         if first == text.len() {
             self.slice(range.start..range.start)
         } else {
@@ -82,14 +96,26 @@ impl<'a> Source<'a> {
             text.push_str(&line[left_out..]);
             at += line.len();
         }
-        Source { text: Cow::Owned(text), pieces }
+        Source {
+            text: Cow::Owned(text),
+            pieces,
+        }
     }
 
     /// Where a byte of it stands in the completion; the end of the text is behind its last byte.
     pub(crate) fn at(&self, byte: usize) -> usize {
-        let last = if byte == self.text.len() { byte.saturating_sub(1) } else { byte };
-        let piece = self.pieces.partition_point(|(start, _)| *start <= last).checked_sub(1);
-        piece.and_then(|piece| self.pieces.get(piece)).map_or(byte, |(start, place)| place + (byte - start))
+        let last = if byte == self.text.len() {
+            byte.saturating_sub(1)
+        } else {
+            byte
+        };
+        let piece = self
+            .pieces
+            .partition_point(|(start, _)| *start <= last)
+            .checked_sub(1);
+        piece
+            .and_then(|piece| self.pieces.get(piece))
+            .map_or(byte, |(start, place)| place + (byte - start))
     }
 
     /// From where to where in the completion it reaches.
@@ -102,7 +128,10 @@ impl<'a> Source<'a> {
 pub(crate) fn line_and_column(text: &str, byte: usize) -> (usize, usize) {
     let before = &text[..text.floor_char_boundary(byte)];
     let start = before.rfind('\n').map_or(0, |at| at + 1);
-    (1 + before.matches('\n').count(), 1 + before[start..].chars().count())
+    (
+        1 + before.matches('\n').count(),
+        1 + before[start..].chars().count(),
+    )
 }
 
 #[cfg(test)]
@@ -137,11 +166,19 @@ mod tests {
 
     #[test]
     fn lines_are_kept_as_they_are() {
-        for (text, kept) in
-            [("\n \n  a\n  b \n \n", "  a\n  b "), ("a\r\nb\r\n", "a\r\nb"), (" a", " a"), ("\n\n", ""), ("", "")]
-        {
+        for (text, kept) in [
+            ("\n \n  a\n  b \n \n", "  a\n  b "),
+            ("a\r\nb\r\n", "a\r\nb"),
+            (" a", " a"),
+            ("\n\n", ""),
+            ("", ""),
+        ] {
             let source = Source::visible(text, false);
-            assert_eq!(source.lines(0..source.text().len()).text(), kept, "{text:?}");
+            assert_eq!(
+                source.lines(0..source.text().len()).text(),
+                kept,
+                "{text:?}"
+            );
         }
     }
 

@@ -12,30 +12,50 @@ pub static SPEC: Spec = Spec {
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"structured","schema":{"type":"object","required":["title","year"],"properties":{"title":{"type":"string"},"year":{"type":"integer"}},"additionalProperties":false},"expected":{"title":"Ran","year":1985}}"#,
-    example_completion: "The film is Kurosawa's.\n\n```json\n{\"title\": \"Ran\", \"year\": 1985}\n```\n",
+    example_completion: "The film is Kurosawa's.\n\n```json\n{\"title\": \"Ran\", \"year\": \
+                         1985}\n```\n",
     verdicts: &[
         VerdictSpec {
             verdict: Verdict::CORRECT,
             pass: Some(true),
-            meaning: "the document is well formed, holds the schema and is the expected one, as far as the task asks",
+            meaning: "the document is well formed, holds the schema and is the expected one, as \
+                      far as the task asks",
         },
         VerdictSpec {
             verdict: Verdict::PARTIAL,
             pass: Some(false),
             meaning: "not right, and the task scores parts; the evidence has the reason",
         },
-        VerdictSpec { verdict: verdict::MALFORMED, pass: Some(false), meaning: "the text is not of the format" },
-        VerdictSpec { verdict: verdict::INVALID, pass: Some(false), meaning: "the document breaks the schema" },
+        VerdictSpec {
+            verdict: verdict::MALFORMED,
+            pass: Some(false),
+            meaning: "the text is not of the format",
+        },
+        VerdictSpec {
+            verdict: verdict::INVALID,
+            pass: Some(false),
+            meaning: "the document breaks the schema",
+        },
         VerdictSpec {
             verdict: verdict::WRONG_VALUE,
             pass: Some(false),
             meaning: "the document holds the schema and is not the expected one",
         },
-        VerdictSpec { verdict: Verdict::NO_ANSWER, pass: Some(false), meaning: "the completion holds nothing to read" },
+        VerdictSpec {
+            verdict: Verdict::NO_ANSWER,
+            pass: Some(false),
+            meaning: "the completion holds nothing to read",
+        },
     ],
     measures: &[
-        MeasureSpec { name: "bytes", unit: "bytes of the document" },
-        MeasureSpec { name: "outside", unit: "bytes outside reasoning and outside the document" },
+        MeasureSpec {
+            name: "bytes",
+            unit: "bytes of the document",
+        },
+        MeasureSpec {
+            name: "outside",
+            unit: "bytes outside reasoning and outside the document",
+        },
     ],
     deterministic: true,
     reads_context: false,

@@ -1,4 +1,5 @@
-//! The shape of a `structured` task as it stands in a request. Reads schema and expected value as trees, and compiles nothing.
+//! The shape of a `structured` task as it stands in a request. Reads schema and expected value as
+//! trees, and compiles nothing.
 
 use assay_core::{ErrorCode, Task, TaskError};
 use assay_documents::Json;
@@ -106,23 +107,43 @@ impl StructuredTask {
             return Err(invalid("/schema", "a schema is an object or a boolean"));
         }
         if schema.is_none() && (body.draft.is_some() || body.formats.is_some()) {
-            let pointer = if body.draft.is_some() { "/draft" } else { "/formats" };
-            return Err(invalid(pointer, "this says how a `schema` is read, and there is none"));
+            let pointer = if body.draft.is_some() {
+                "/draft"
+            } else {
+                "/formats"
+            };
+            return Err(invalid(
+                pointer,
+                "this says how a `schema` is read, and there is none",
+            ));
         }
         let expected = tree(body.expected.as_deref(), "/expected")?;
         if !(0.0..=0.1).contains(&body.float_tolerance) {
-            return Err(invalid("/float_tolerance", "`float_tolerance` is a share between 0 and 0.1"));
+            return Err(invalid(
+                "/float_tolerance",
+                "`float_tolerance` is a share between 0 and 0.1",
+            ));
         }
         let weights = body.weights.unwrap_or_default();
         if body.weights.is_some() && body.mode == Mode::Valid {
-            return Err(invalid("/weights", "weights are those of `mode` `partial`; set it or leave them out"));
+            return Err(invalid(
+                "/weights",
+                "weights are those of `mode` `partial`; set it or leave them out",
+            ));
         }
-        weights.check(schema.is_some(), expected.is_some()).map_err(|(level, message)| {
-            let pointer = if level.is_empty() { "/weights".to_owned() } else { format!("/weights/{level}") };
-            invalid(&pointer, &message)
-        })?;
+        weights
+            .check(schema.is_some(), expected.is_some())
+            .map_err(|(level, message)| {
+                let pointer = if level.is_empty() {
+                    "/weights".to_owned()
+                } else {
+                    format!("/weights/{level}")
+                };
+                invalid(&pointer, &message)
+            })?;
         if body.tool.is_some() && (body.format != Format::Json || body.extract != Extract::Auto) {
-            let message = "arguments of a call are JSON and stand in the call: leave out `format` and `extract`";
+            let message = "arguments of a call are JSON and stand in the call: leave out `format` \
+                           and `extract`";
             return Err(invalid("/tool", message));
         }
         let draft = body.draft.map(|draft| match draft {
@@ -135,18 +156,26 @@ impl StructuredTask {
         Ok(Self {
             format: body.format,
             schema,
-            dialect: Dialect { draft, formats: body.formats },
+            dialect: Dialect {
+                draft,
+                formats: body.formats,
+            },
             expected,
             weights: (body.mode == Mode::Partial).then_some(weights),
             extract: body.extract,
             tool: body.tool,
-            rule: Rule { unordered: body.arrays == Arrays::Unordered, tolerance: body.float_tolerance },
+            rule: Rule {
+                unordered: body.arrays == Arrays::Unordered,
+                tolerance: body.float_tolerance,
+            },
         })
     }
 }
 
 fn tree(raw: Option<&RawValue>, pointer: &str) -> Result<Option<Json>, TaskError> {
-    let read = |raw: &RawValue| Json::read(raw.get()).map_err(|broken| invalid(pointer, &broken.to_string()));
+    let read = |raw: &RawValue| {
+        Json::read(raw.get()).map_err(|broken| invalid(pointer, &broken.to_string()))
+    };
     raw.map(read).transpose()
 }
 
@@ -165,16 +194,25 @@ mod tests {
     #[test]
     fn defaults_are_strict() {
         let task = read(r#"{"type":"structured"}"#).unwrap();
-        assert_eq!((task.format, task.extract, task.rule), (Format::Json, Extract::Auto, Rule::default()));
+        assert_eq!(
+            (task.format, task.extract, task.rule),
+            (Format::Json, Extract::Auto, Rule::default())
+        );
         assert!(task.weights.is_none() && task.schema.is_none() && task.expected.is_none());
-        let task = read(r#"{"type":"structured","schema":null,"expected":null,"mode":"partial"}"#).unwrap();
+        let task = read(r#"{"type":"structured","schema":null,"expected":null,"mode":"partial"}"#)
+            .unwrap();
         assert!(task.schema.is_none() && task.expected.is_none() && task.weights.is_some());
     }
 
     #[test]
     fn expected_values_keep_their_digits() {
-        let task = read(r#"{"type":"structured","expected":[1e400, 123456789012345678901234567890]}"#).unwrap();
-        assert_eq!(task.expected.unwrap().to_string(), "[1e400,123456789012345678901234567890]");
+        let task =
+            read(r#"{"type":"structured","expected":[1e400, 123456789012345678901234567890]}"#)
+                .unwrap();
+        assert_eq!(
+            task.expected.unwrap().to_string(),
+            "[1e400,123456789012345678901234567890]"
+        );
     }
 
     #[test]
@@ -190,7 +228,10 @@ mod tests {
             (r#""float_tolerance":0.2"#, "/float_tolerance"),
             (r#""arrays":"sorted""#, "/arrays"),
             (r#""weights":{"parses":1}"#, "/weights"),
-            (r#""mode":"partial","weights":{"parses":-1}"#, "/weights/parses"),
+            (
+                r#""mode":"partial","weights":{"parses":-1}"#,
+                "/weights/parses",
+            ),
             (r#""mode":"partial","weights":{"parses":0}"#, "/weights"),
             (r#""mode":"partial","weights":{"keys":1}"#, "/weights/keys"),
             (r#""tool":"f","format":"yaml""#, "/tool"),

@@ -1,5 +1,6 @@
-//! Types for documents whose format has none. A text becomes what its place asks for, and stays a text where a text may stand
-//! there or where it is nothing of the kind; one element becomes an array of one where only an array may stand.
+//! Types for documents whose format has none. A text becomes what its place asks for, and stays a
+//! text where a text may stand there or where it is nothing of the kind; one element becomes an
+//! array of one where only an array may stand.
 
 use std::collections::HashMap;
 
@@ -11,7 +12,10 @@ use crate::places::{Kinds, gathered};
 
 /// The document with the types its schema names, or, without a schema, those of what is expected.
 pub(crate) fn typed(document: Json, schema: Option<&Value>, expected: Option<&Json>) -> Json {
-    let mut types = Types { root: schema, places: vec![Place::default()] };
+    let mut types = Types {
+        root: schema,
+        places: vec![Place::default()],
+    };
     let top = match (schema, expected) {
         (Some(schema), _) => types.place(vec![schema], Vec::new()),
         (None, Some(expected)) => types.place(Vec::new(), vec![expected]),
@@ -44,14 +48,25 @@ struct Types<'s> {
 
 impl<'s> Types<'s> {
     fn place(&mut self, says: Vec<&'s Value>, values: Vec<&'s Json>) -> usize {
-        let gathered = self.root.map(|root| says.into_iter().flat_map(|schema| gathered(root, schema)).collect());
+        let gathered = self.root.map(|root| {
+            says.into_iter()
+                .flat_map(|schema| gathered(root, schema))
+                .collect()
+        });
         let schemas: Vec<&Value> = gathered.unwrap_or_default();
         if schemas.is_empty() && values.is_empty() {
             return ANYWHERE;
         }
         let named = schemas.iter().map(|schema| Kinds::named(schema));
-        let kinds = named.chain(values.iter().map(|value| kind(value))).fold(Kinds::default(), Kinds::and);
-        self.places.push(Place { schemas, values, kinds, ..Place::default() });
+        let kinds = named
+            .chain(values.iter().map(|value| kind(value)))
+            .fold(Kinds::default(), Kinds::and);
+        self.places.push(Place {
+            schemas,
+            values,
+            kinds,
+            ..Place::default()
+        });
         self.places.len() - 1
     }
 
@@ -64,7 +79,9 @@ impl<'s> Types<'s> {
             return *known;
         }
         let inside = |schema: &&'s Value| {
-            let named = schema.get("properties").and_then(|properties| properties.get(name));
+            let named = schema
+                .get("properties")
+                .and_then(|properties| properties.get(name));
             named.or_else(|| schema.get("additionalProperties"))
         };
         let schemas = place.schemas.iter().filter_map(inside).collect();
@@ -89,8 +106,16 @@ impl<'s> Types<'s> {
         if let Some(known) = place.elements {
             return known;
         }
-        let schemas = place.schemas.iter().filter_map(|schema| schema.get("items")).collect();
-        let values = place.values.iter().flat_map(|value| value.elements()).collect();
+        let schemas = place
+            .schemas
+            .iter()
+            .filter_map(|schema| schema.get("items"))
+            .collect();
+        let values = place
+            .values
+            .iter()
+            .flat_map(|value| value.elements())
+            .collect();
         let elements = self.place(schemas, values);
         self.places[at].elements = Some(elements);
         elements
@@ -100,15 +125,17 @@ impl<'s> Types<'s> {
         let kinds = self.places[place].kinds;
         let wants_array = kinds.has(Kinds::ARRAY);
         match value {
-            Json::Text(text) if !kinds.is_empty() && !kinds.has(Kinds::TEXT) => match scalar(&text, kinds) {
-                Some(scalar) => scalar,
-                None if text.is_empty() && kinds.has(Kinds::OBJECT) => Json::Object(Vec::new()),
-                None if wants_array => {
-                    let elements = self.elements(place);
-                    Json::Array(vec![self.apply(Json::Text(text), elements)])
+            Json::Text(text) if !kinds.is_empty() && !kinds.has(Kinds::TEXT) => {
+                match scalar(&text, kinds) {
+                    Some(scalar) => scalar,
+                    None if text.is_empty() && kinds.has(Kinds::OBJECT) => Json::Object(Vec::new()),
+                    None if wants_array => {
+                        let elements = self.elements(place);
+                        Json::Array(vec![self.apply(Json::Text(text), elements)])
+                    }
+                    None => Json::Text(text),
                 }
-                None => Json::Text(text),
-            },
+            }
             Json::Object(members) if wants_array && !kinds.has(Kinds::OBJECT) => {
                 let elements = self.elements(place);
                 Json::Array(vec![self.apply(Json::Object(members), elements)])
@@ -123,7 +150,12 @@ impl<'s> Types<'s> {
             }
             Json::Array(elements) => {
                 let inside = self.elements(place);
-                Json::Array(elements.into_iter().map(|element| self.apply(element, inside)).collect())
+                Json::Array(
+                    elements
+                        .into_iter()
+                        .map(|element| self.apply(element, inside))
+                        .collect(),
+                )
             }
             value => value,
         }
@@ -173,10 +205,16 @@ mod tests {
             }}}
         });
         assert_eq!(
-            by_schema(r#"[{"n":" 007","b":"true","s":"5","o":"","either":"5","one":"2","x":"1"}]"#, &schema),
+            by_schema(
+                r#"[{"n":" 007","b":"true","s":"5","o":"","either":"5","one":"2","x":"1"}]"#,
+                &schema
+            ),
             r#"[{"n":7,"b":true,"s":"5","o":null,"either":"5","one":2,"x":"1"}]"#
         );
-        assert_eq!(by_schema(r#"[{"n":"seven","b":"yes"}]"#, &schema), r#"[{"n":"seven","b":"yes"}]"#);
+        assert_eq!(
+            by_schema(r#"[{"n":"seven","b":"yes"}]"#, &schema),
+            r#"[{"n":"seven","b":"yes"}]"#
+        );
     }
 
     #[test]
@@ -196,7 +234,10 @@ mod tests {
     fn without_a_schema_the_expected_value_tells() {
         let expected = Json::read(r#"{"a":[1],"b":{"c":true},"d":"5"}"#).unwrap();
         let document = Json::read(r#"{"a":"1","b":{"c":"true"},"d":"5","e":"5"}"#).unwrap();
-        assert_eq!(typed(document, None, Some(&expected)).to_string(), r#"{"a":[1],"b":{"c":true},"d":"5","e":"5"}"#);
+        assert_eq!(
+            typed(document, None, Some(&expected)).to_string(),
+            r#"{"a":[1],"b":{"c":true},"d":"5","e":"5"}"#
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Documents as the service grades them: verdict, score and evidence of whole completions, and inputs made to be slow.
+//! Documents as the service grades them: verdict, score and evidence of whole completions, and
+//! inputs made to be slow.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -15,7 +16,9 @@ fn outcome(task: &Value, completion: &str) -> Outcome {
     let mut task = task.clone();
     task["type"] = json!("structured");
     let task = Task::from_json(&task.to_string()).expect("a task");
-    StructuredGrader.check(&task, &cx).expect("a well-shaped task");
+    StructuredGrader
+        .check(&task, &cx)
+        .expect("a well-shaped task");
     let prepared = match StructuredGrader.prepare(&task, &cx) {
         Ok(prepared) => prepared,
         Err(unprepared) => return Outcome::from(unprepared),
@@ -24,7 +27,9 @@ fn outcome(task: &Value, completion: &str) -> Outcome {
     let items = [&item];
     let context = GradeContext::default();
     let mut graded = prepared.grade(&items, &context);
-    let Poll::Ready(mut outcomes) = Pin::new(&mut graded).poll(&mut Context::from_waker(Waker::noop())) else {
+    let Poll::Ready(mut outcomes) =
+        Pin::new(&mut graded).poll(&mut Context::from_waker(Waker::noop()))
+    else {
         panic!("a grader of the Cpu lane never waits");
     };
     outcomes.remove(0)
@@ -43,14 +48,27 @@ fn verdict(task: &Value, completion: &str) -> &'static str {
 
 #[test]
 fn a_break_has_its_place_in_the_completion() {
-    let grade = grade(&json!({}), "<think>{}</think>Well:\n```json\n{\"a\": 1,\n \"b\": tru}\n```\n");
+    let grade = grade(
+        &json!({}),
+        "<think>{}</think>Well:\n```json\n{\"a\": 1,\n \"b\": tru}\n```\n",
+    );
     let evidence = grade.evidence.as_map();
     assert_eq!(grade.verdict.as_str(), "malformed");
     assert_eq!(evidence["reason"], "expected a value");
-    assert_eq!((&evidence["at"], &evidence["line"], &evidence["column"]), (&json!(46), &json!(4), &json!(7)));
+    assert_eq!(
+        (&evidence["at"], &evidence["line"], &evidence["column"]),
+        (&json!(46), &json!(4), &json!(7))
+    );
     assert_eq!(evidence["span"], json!([31, 50]));
     assert_eq!(evidence["extraction"], "fenced");
-    assert_eq!((grade.work, grade.measures["bytes"].get(), grade.measures["outside"].get()), (19, 19.0, 19.0));
+    assert_eq!(
+        (
+            grade.work,
+            grade.measures["bytes"].get(),
+            grade.measures["outside"].get()
+        ),
+        (19, 19.0, 19.0)
+    );
 }
 
 #[test]
@@ -59,16 +77,28 @@ fn a_violation_has_its_place_and_keyword() {
     let grade = grade(&task, r#"{"a":[1,9]}"#);
     assert_eq!(grade.verdict.as_str(), "invalid");
     assert_eq!(grade.evidence.as_map()["violation"]["place"], "/a/1");
-    assert_eq!(grade.evidence.as_map()["violation"]["keyword"], "/properties/a/items/maximum");
+    assert_eq!(
+        grade.evidence.as_map()["violation"]["keyword"],
+        "/properties/a/items/maximum"
+    );
 }
 
 #[test]
 fn other_values_are_listed_up_to_twenty() {
     let task = json!({"expected": (0..50).collect::<Vec<_>>()});
     let grade = grade(&task, &json!((1..51).collect::<Vec<_>>()).to_string());
-    let differences = grade.evidence.as_map()["differences"].as_array().cloned().unwrap_or_default();
-    assert_eq!((grade.verdict.as_str(), differences.len()), ("wrong_value", 20));
-    assert_eq!(differences[0], json!({"place": "/0", "expected": "0", "got": "1"}));
+    let differences = grade.evidence.as_map()["differences"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
+    assert_eq!(
+        (grade.verdict.as_str(), differences.len()),
+        ("wrong_value", 20)
+    );
+    assert_eq!(
+        differences[0],
+        json!({"place": "/0", "expected": "0", "got": "1"})
+    );
 }
 
 #[test]
@@ -80,7 +110,10 @@ fn parts_are_scored_by_level() {
     });
     let score = |completion: &str| {
         let grade = grade(&task, completion);
-        (grade.verdict.as_str(), (grade.score.get() * 1e6).round() / 1e6)
+        (
+            grade.verdict.as_str(),
+            (grade.score.get() * 1e6).round() / 1e6,
+        )
     };
     assert_eq!(score(r#"{"a":1,"b":"x"}"#), ("correct", 1.0));
     assert_eq!(score(r#"{"a":1,"b":"y"}"#), ("partial", 0.8));
@@ -113,29 +146,87 @@ fn large(mark: &str) -> String {
 fn large_documents_are_documents() {
     let schema = json!({"schema": {"type": "array", "items": {"type": "integer"}}});
     assert_eq!(verdict(&schema, &large("0,")), "correct");
-    assert_eq!(verdict(&json!({"expected": [1, 2]}), &large("0,")), "wrong_value");
     assert_eq!(
-        verdict(&json!({"expected": [1, 2], "arrays": "unordered", "mode": "partial"}), &large("0,")),
+        verdict(&json!({"expected": [1, 2]}), &large("0,")),
+        "wrong_value"
+    );
+    assert_eq!(
+        verdict(
+            &json!({"expected": [1, 2], "arrays": "unordered", "mode": "partial"}),
+            &large("0,")
+        ),
         "partial"
     );
-    assert_eq!(verdict(&json!({"format": "csv"}), &format!("a,b\n{}", "1,2\n".repeat(1_200_000))), "correct");
-    assert_eq!(verdict(&json!({"format": "xml"}), &format!("<r>{}</r>", "<a>1</a>".repeat(600_000))), "correct");
-    assert_eq!(verdict(&json!({"format": "toml"}), &format!("a = [{}]", "1,".repeat(1_000_000))), "correct");
-    assert_eq!(verdict(&json!({"format": "yaml"}), &"- 1\n".repeat(1_000_000)), "correct");
+    assert_eq!(
+        verdict(
+            &json!({"format": "csv"}),
+            &format!("a,b\n{}", "1,2\n".repeat(1_200_000))
+        ),
+        "correct"
+    );
+    assert_eq!(
+        verdict(
+            &json!({"format": "xml"}),
+            &format!("<r>{}</r>", "<a>1</a>".repeat(600_000))
+        ),
+        "correct"
+    );
+    assert_eq!(
+        verdict(
+            &json!({"format": "toml"}),
+            &format!("a = [{}]", "1,".repeat(1_000_000))
+        ),
+        "correct"
+    );
+    assert_eq!(
+        verdict(&json!({"format": "yaml"}), &"- 1\n".repeat(1_000_000)),
+        "correct"
+    );
 }
 
 #[test]
 fn bombs_are_malformed() {
     for (format, marks) in [
-        ("json", &["[", "{\"a\":", "{", "[0,", "\"", "{\"a\":[", "\\", "]"][..]),
-        ("yaml", &["[", "{", "- ", "? ", "{a: ", "[a, ", "&a ", "*a ", "!!str ", "\"", "a: ", "'", "- - a\n"]),
-        ("xml", &["<a>", "<a ", "<", "<a b='", "&lt;", "<!--", "<![CDATA[", "</a>", "<a xmlns:b='c'>"]),
-        ("toml", &["[", "a.", "a=[", "a={", "[[", "\"", "a=1\n", "[a.b.c]\n"]),
+        (
+            "json",
+            &["[", "{\"a\":", "{", "[0,", "\"", "{\"a\":[", "\\", "]"][..],
+        ),
+        (
+            "yaml",
+            &[
+                "[", "{", "- ", "? ", "{a: ", "[a, ", "&a ", "*a ", "!!str ", "\"", "a: ", "'",
+                "- - a\n",
+            ],
+        ),
+        (
+            "xml",
+            &[
+                "<a>",
+                "<a ",
+                "<",
+                "<a b='",
+                "&lt;",
+                "<!--",
+                "<![CDATA[",
+                "</a>",
+                "<a xmlns:b='c'>",
+            ],
+        ),
+        (
+            "toml",
+            &["[", "a.", "a=[", "a={", "[[", "\"", "a=1\n", "[a.b.c]\n"],
+        ),
         ("csv", &["\"", "a,\"", ",", "\"\"", "\n,"]),
     ] {
         for mark in marks {
-            let verdict = verdict(&json!({"format": format, "schema": {"type": "object"}}), &mark.repeat(200_000));
-            assert!(["malformed", "invalid"].contains(&verdict), "{format} {mark}: {verdict}");
+            let verdict = verdict(
+                &json!({"format": format, "schema": {"type": "object"}}),
+                &mark.repeat(200_000),
+            );
+            assert!(
+                ["malformed", "invalid"].contains(&verdict),
+                "{format} {mark}: {verdict}"
+            );
         }
     }
 }

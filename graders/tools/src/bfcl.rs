@@ -1,6 +1,7 @@
-//! A call compared as the Berkeley Function Calling Leaderboard's AST checker compares it (Python functions), slips and all: blanks,
-//! case and the characters `,./-_*^` of strings say nothing, so that `1.5` is `15` and `-5` is `5`; elements of arrays are looked
-//! into one level deep; `True` is 1. Matching of several calls is not greedy as there.
+//! A call compared as the Berkeley Function Calling Leaderboard's AST checker compares it (Python
+//! functions), slips and all: blanks, case and the characters `,./-_*^` of strings say nothing, so
+//! that `1.5` is `15` and `-5` is `5`; elements of arrays are looked into one level deep; `True` is
+//! 1. Matching of several calls is not greedy as there.
 
 use assay_documents::Json;
 
@@ -53,29 +54,53 @@ pub(crate) fn has_type(schema: &Json) -> bool {
 }
 
 fn type_of(schema: &Json) -> Option<Kind> {
-    schema.get("type").and_then(Json::text).and_then(Kind::named)
+    schema
+        .get("type")
+        .and_then(Json::text)
+        .and_then(Kind::named)
 }
 
 /// Whether a call is the expected one.
 ///
 /// # Errors
 /// BFCL's own word for the difference.
-pub(crate) fn compare<'a>(tools: &Tools, expected: &'a Expected, made: &'a Made) -> Result<(), Difference<'a>> {
+pub(crate) fn compare<'a>(
+    tools: &Tools,
+    expected: &'a Expected,
+    made: &'a Made,
+) -> Result<(), Difference<'a>> {
     let wrong = |word| Err(Difference::Bfcl(word, None));
     if expected.name != made.name {
         return Err(Difference::Name);
     }
-    let Some(tool) = tools.get(&expected.name) else { return wrong("unknown_function") };
-    let required = tool.parameters.get("required").map(Json::elements).unwrap_or_default();
-    if required.iter().filter_map(Json::text).any(|name| made.arguments.get(name).is_none()) {
+    let Some(tool) = tools.get(&expected.name) else {
+        return wrong("unknown_function");
+    };
+    let required = tool
+        .parameters
+        .get("required")
+        .map(Json::elements)
+        .unwrap_or_default();
+    if required
+        .iter()
+        .filter_map(Json::text)
+        .any(|name| made.arguments.get(name).is_none())
+    {
         return wrong("missing_required");
     }
     for (name, value) in made.arguments.members() {
-        let accepted = expected.arguments.iter().find(|argument| argument.name == *name);
-        let (Some(schema), Some(argument)) = (tool.parameter(name), accepted) else { return wrong("unexpected_param") };
+        let accepted = expected
+            .arguments
+            .iter()
+            .find(|argument| argument.name == *name);
+        let (Some(schema), Some(argument)) = (tool.parameter(name), accepted) else {
+            return wrong("unexpected_param");
+        };
         self::argument(schema, argument, value)?;
     }
-    let left_out = |argument: &&Argument| made.arguments.get(&argument.name).is_none() && !may_be_left_out(argument);
+    let left_out = |argument: &&Argument| {
+        made.arguments.get(&argument.name).is_none() && !may_be_left_out(argument)
+    };
     if expected.arguments.iter().find(left_out).is_some() {
         return wrong("missing_optional");
     }
@@ -94,8 +119,14 @@ fn is_empty(value: &Json) -> bool {
 fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(), Difference<'a>> {
     let accepted = &argument.accepted;
     let wrong = |word| Err(Difference::Bfcl(word, Some(&argument.name)));
-    let Some(kind) = type_of(schema) else { return wrong("type_error:unknown") };
-    let nested = if kind == Kind::List { schema.get("items").and_then(type_of) } else { None };
+    let Some(kind) = type_of(schema) else {
+        return wrong("type_error:unknown");
+    };
+    let nested = if kind == Kind::List {
+        schema.get("items").and_then(type_of)
+    } else {
+        None
+    };
     // Python makes a float of an integer where one is asked for.
     let widened = match value {
         Json::Number(digits) if kind == Kind::Float && Kind::of(value) == Kind::Int => {
@@ -104,30 +135,51 @@ fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(
         _ => None,
     };
     let value = widened.as_ref().unwrap_or(value);
-    let Some(is_variable) = fits(value, accepted, kind, nested) else { return wrong("type_error") };
-    let is_right = match kind {
-        _ if is_variable => accepted.iter().any(|accepted| python::equal(accepted, value)),
-        Kind::Dict => accepted.iter().any(|accepted| !is_empty(accepted) && dictionary(value, accepted)),
-        Kind::List if nested == Some(Kind::Dict) => accepted.iter().any(|accepted| dictionaries(value, accepted)),
-        Kind::Str => accepted.iter().any(|accepted| Kind::of(accepted) == Kind::Str && same_standard(accepted, value)),
-        Kind::List => accepted.iter().any(|accepted| list(value, accepted)),
-        _ => accepted.iter().any(|accepted| python::equal(accepted, value)),
+    let Some(is_variable) = fits(value, accepted, kind, nested) else {
+        return wrong("type_error");
     };
-    if is_right { Ok(()) } else { wrong("value_error") }
+    let is_right = match kind {
+        _ if is_variable => accepted
+            .iter()
+            .any(|accepted| python::equal(accepted, value)),
+        Kind::Dict => accepted
+            .iter()
+            .any(|accepted| !is_empty(accepted) && dictionary(value, accepted)),
+        Kind::List if nested == Some(Kind::Dict) => accepted
+            .iter()
+            .any(|accepted| dictionaries(value, accepted)),
+        Kind::Str => accepted
+            .iter()
+            .any(|accepted| Kind::of(accepted) == Kind::Str && same_standard(accepted, value)),
+        Kind::List => accepted.iter().any(|accepted| list(value, accepted)),
+        _ => accepted
+            .iter()
+            .any(|accepted| python::equal(accepted, value)),
+    };
+    if is_right {
+        Ok(())
+    } else {
+        wrong("value_error")
+    }
 }
 
-/// Whether a value has the definition's type, or that of the first accepted value (which then is a variable's name, as a rule):
-/// `Some(is a variable)`, `None` for neither.
+/// Whether a value has the definition's type, or that of the first accepted value (which then is a
+/// variable's name, as a rule): `Some(is a variable)`, `None` for neither.
 fn fits(value: &Json, accepted: &[Json], kind: Kind, nested: Option<Kind>) -> Option<bool> {
-    let of_accepted = accepted.iter().find(|accepted| !is_empty(accepted)).map(Kind::of);
+    let of_accepted = accepted
+        .iter()
+        .find(|accepted| !is_empty(accepted))
+        .map(Kind::of);
     let is_variable = of_accepted.is_some_and(|of_accepted| of_accepted != kind);
     if Kind::of(value) == kind {
-        let Some(nested) = nested else { return Some(is_variable) };
+        let Some(nested) = nested else {
+            return Some(is_variable);
+        };
         let elements = value.elements();
         let fits = |accepted: &Json| match accepted {
-            Json::Array(accepted) => {
-                elements.iter().all(|element| self::fits(element, accepted, nested, None).is_some())
-            }
+            Json::Array(accepted) => elements
+                .iter()
+                .all(|element| self::fits(element, accepted, nested, None).is_some()),
             _ => true,
         };
         return accepted.iter().any(fits).then_some(is_variable);
@@ -137,8 +189,11 @@ fn fits(value: &Json, accepted: &[Json], kind: Kind, nested: Option<Kind>) -> Op
 
 /// A string without `[ ,./\-_*^]`, in lower case, with one kind of quotes.
 fn standard(text: &str) -> impl Iterator<Item = char> + '_ {
-    let kept = text.chars().filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^'));
-    kept.flat_map(char::to_lowercase).map(|c| if c == '\'' { '"' } else { c })
+    let kept = text
+        .chars()
+        .filter(|c| !matches!(c, ' ' | ',' | '.' | '/' | '-' | '_' | '*' | '^'));
+    kept.flat_map(char::to_lowercase)
+        .map(|c| if c == '\'' { '"' } else { c })
 }
 
 fn same_standard(a: &Json, b: &Json) -> bool {
@@ -148,7 +203,8 @@ fn same_standard(a: &Json, b: &Json) -> bool {
     }
 }
 
-/// Strings of a list are standardised one level deep. An accepted empty string is an empty list, another string its characters.
+/// Strings of a list are standardised one level deep. An accepted empty string is an empty list,
+/// another string its characters.
 fn list(value: &Json, accepted: &Json) -> bool {
     let spelled: Vec<Json>;
     let accepted = match accepted {
@@ -165,17 +221,24 @@ fn list(value: &Json, accepted: &Json) -> bool {
 /// Each key has its own accepted values.
 fn dictionary(value: &Json, accepted: &Json) -> bool {
     let is_accepted = |(key, value): &(String, Json)| {
-        accepted
-            .get(key)
-            .is_some_and(|accepted| accepted.elements().iter().any(|accepted| same_standard(accepted, value)))
+        accepted.get(key).is_some_and(|accepted| {
+            accepted
+                .elements()
+                .iter()
+                .any(|accepted| same_standard(accepted, value))
+        })
     };
-    let is_there =
-        |(key, accepted): &(String, Json)| value.get(key).is_some() || accepted.elements().iter().any(is_empty);
+    let is_there = |(key, accepted): &(String, Json)| {
+        value.get(key).is_some() || accepted.elements().iter().any(is_empty)
+    };
     value.members().iter().all(is_accepted) && accepted.members().iter().all(is_there)
 }
 
 fn dictionaries(value: &Json, accepted: &Json) -> bool {
     let (value, accepted) = (value.elements(), accepted.elements());
     value.len() == accepted.len()
-        && value.iter().zip(accepted).all(|(value, accepted)| !is_empty(accepted) && dictionary(value, accepted))
+        && value
+            .iter()
+            .zip(accepted)
+            .all(|(value, accepted)| !is_empty(accepted) && dictionary(value, accepted))
 }

@@ -18,7 +18,11 @@ impl Checker {
     /// # Errors
     /// [`TaskError`] for what is no `tools` task.
     pub fn new(task: &Task) -> Result<Self, TaskError> {
-        Ok(Self(PreparedTools::new(ToolsTask::read(task)?, Vec::new(), None)))
+        Ok(Self(PreparedTools::new(
+            ToolsTask::read(task)?,
+            Vec::new(),
+            None,
+        )))
     }
 
     /// Reads the calls of a completion.

@@ -14,8 +14,14 @@ fn call(made: &Made, paired: Option<usize>) -> Value {
     // Written out, because `json!` would copy what it is given, and every call passes here.
     let mut shown = Map::new();
     shown.insert("name".to_owned(), Value::String(made.name.clone()));
-    shown.insert("arguments".to_owned(), Value::String(short(&made.arguments)));
-    shown.insert("span".to_owned(), Value::Array(vec![made.span.start.into(), made.span.end.into()]));
+    shown.insert(
+        "arguments".to_owned(),
+        Value::String(short(&made.arguments)),
+    );
+    shown.insert(
+        "span".to_owned(),
+        Value::Array(vec![made.span.start.into(), made.span.end.into()]),
+    );
     shown.insert("expected".to_owned(), paired.into());
     if let Some(unsound) = &made.unsound {
         shown.insert("problem".to_owned(), unsound.told());
@@ -37,10 +43,16 @@ pub(crate) fn malformed(attempt: &Malformed) -> Value {
 pub(crate) type Missing<'a> = (usize, Option<(usize, Difference<'a>)>);
 
 /// One turn: its calls, its failed attempts, what is missing and how the nearest call differs.
-pub(crate) fn turn(turn: &Turn, expected: &[Expected], pairs: &[Option<usize>], missing: &[Missing<'_>]) -> Value {
+pub(crate) fn turn(
+    turn: &Turn,
+    expected: &[Expected],
+    pairs: &[Option<usize>],
+    missing: &[Missing<'_>],
+) -> Value {
     let calls = turn.calls.iter().enumerate().take(SHOWN);
-    let calls: Vec<Value> =
-        calls.map(|(at, made)| call(made, pairs.iter().position(|pair| *pair == Some(at)))).collect();
+    let calls: Vec<Value> = calls
+        .map(|(at, made)| call(made, pairs.iter().position(|pair| *pair == Some(at))))
+        .collect();
     let absent = |(at, nearest): &Missing<'_>| {
         let expected = &expected[*at];
         let mut shown = json!({"expected": at, "name": expected.name});
@@ -51,20 +63,33 @@ pub(crate) fn turn(turn: &Turn, expected: &[Expected], pairs: &[Option<usize>], 
         shown
     };
     let mut shown = Map::new();
-    let mut forms: Vec<Value> = turn.calls.iter().map(|made| made.form.as_str().into()).collect();
+    let mut forms: Vec<Value> = turn
+        .calls
+        .iter()
+        .map(|made| made.form.as_str().into())
+        .collect();
     forms.dedup();
     shown.insert("calls".to_owned(), Value::Array(calls));
     shown.insert("forms".to_owned(), Value::Array(forms));
     if !turn.malformed.is_empty() {
-        shown.insert("malformed".to_owned(), turn.malformed.iter().take(SHOWN).map(malformed).collect());
+        shown.insert(
+            "malformed".to_owned(),
+            turn.malformed.iter().take(SHOWN).map(malformed).collect(),
+        );
     }
     if !missing.is_empty() {
-        shown.insert("missing".to_owned(), missing.iter().take(SHOWN).map(absent).collect());
+        shown.insert(
+            "missing".to_owned(),
+            missing.iter().take(SHOWN).map(absent).collect(),
+        );
     }
     Value::Object(shown)
 }
 
 /// Where the state differs.
 pub(crate) fn state(differences: &[[String; 3]]) -> Value {
-    differences.iter().map(|[place, expected, got]| json!({"place": place, "expected": expected, "got": got})).collect()
+    differences
+        .iter()
+        .map(|[place, expected, got]| json!({"place": place, "expected": expected, "got": got}))
+        .collect()
 }

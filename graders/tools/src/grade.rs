@@ -1,8 +1,8 @@
 //! From a completion to a grade: the trace is read, each turn compared, the parts put together.
 
 use assay_core::{
-    BoxFuture, Component, Evidence, Grade, GradeContext, Item, Lane, Measure, Nested, Outcome, Prepared, Score, Step,
-    Verdict,
+    BoxFuture, Component, Evidence, Grade, GradeContext, Item, Lane, Measure, Nested, Outcome,
+    Prepared, Score, Step, Verdict,
 };
 use assay_documents::Json;
 use serde_json::{Value, json};
@@ -45,7 +45,11 @@ impl PreparedTools {
     }
 
     fn terms(&self) -> Terms<'_> {
-        Terms { tools: &self.task.tools, strings: self.task.strings, tolerance: self.task.tolerance }
+        Terms {
+            tools: &self.task.tools,
+            strings: self.task.strings,
+            tolerance: self.task.tolerance,
+        }
     }
 
     fn compare<'a>(&self, expected: &'a Expected, made: &'a Made) -> Result<(), Difference<'a>> {
@@ -84,7 +88,10 @@ impl PreparedTools {
         grade.evidence = shown;
         grade.work = judged.iter().map(|turn| turn.work).sum();
         let void = |at: usize| trace.turns.get(at).is_none_or(|turn| turn.void);
-        let step = |(at, turn): (usize, &Judged)| Step { score: clamped(turn.score), masked: void(at) };
+        let step = |(at, turn): (usize, &Judged)| Step {
+            score: clamped(turn.score),
+            masked: void(at),
+        };
         grade.steps = judged.iter().enumerate().map(step).collect();
         for (name, value) in [
             ("calls", trace.calls().count()),
@@ -131,10 +138,23 @@ impl PreparedTools {
             compared.is_ok()
         });
         let matched = pairs.iter().flatten().count() as f64;
-        let (wanted, made) = (expected.len() as f64, (turn.calls.len() + turn.malformed.len()) as f64);
+        let (wanted, made) = (
+            expected.len() as f64,
+            (turn.calls.len() + turn.malformed.len()) as f64,
+        );
         // Where nothing is expected nothing may be done, whatever else is asked.
-        let how = if expected.is_empty() { Match::Exact } else { self.task.matching };
-        let of = |whole: f64| if whole > 0.0 { matched / whole } else { f64::from(u8::from(wanted == 0.0)) };
+        let how = if expected.is_empty() {
+            Match::Exact
+        } else {
+            self.task.matching
+        };
+        let of = |whole: f64| {
+            if whole > 0.0 {
+                matched / whole
+            } else {
+                f64::from(u8::from(wanted == 0.0))
+            }
+        };
         let share = match how {
             Match::Exact => of(wanted.max(made)),
             Match::Subset => of(made),
@@ -147,11 +167,19 @@ impl PreparedTools {
             Mode::Fraction => share,
             Mode::All | Mode::Bfcl | Mode::ToolRl => 0.0,
         };
-        Paired { pairs, differences, score }
+        Paired {
+            pairs,
+            differences,
+            score,
+        }
     }
 
     fn judge(&self, turn: &Turn, expected: &[Expected]) -> Judged {
-        let Paired { pairs, differences, score } = self.paired(turn, expected);
+        let Paired {
+            pairs,
+            differences,
+            score,
+        } = self.paired(turn, expected);
         Judged {
             score,
             reason: (score < 1.0).then(|| blame(turn)),
@@ -162,27 +190,44 @@ impl PreparedTools {
 
     /// Whether the first turn is right; for tasks without a state.
     pub(crate) fn agrees(&self, trace: &Trace) -> bool {
-        let expected = self.task.turns.iter().flatten().next().map_or(&[][..], Vec::as_slice);
-        trace.turns.first().is_some_and(|turn| self.paired(turn, expected).score >= 1.0)
+        let expected = self
+            .task
+            .turns
+            .iter()
+            .flatten()
+            .next()
+            .map_or(&[][..], Vec::as_slice);
+        trace
+            .turns
+            .first()
+            .is_some_and(|turn| self.paired(turn, expected).score >= 1.0)
     }
 
     pub(crate) fn read(&self, item: &Item) -> Trace {
         Trace::read(item, &self.task)
     }
 
-    /// Turn by turn, the state that is left, and the expected calls that only read. Also which calls changed something, and how
-    /// many were refused.
+    /// Turn by turn, the state that is left, and the expected calls that only read. Also which
+    /// calls changed something, and how many were refused.
     fn by_state(&self, trace: &Trace) -> (Vec<Judged>, Vec<bool>, usize) {
-        let Some(task) = &self.task.state else { return (Vec::new(), Vec::new(), 0) };
+        let Some(task) = &self.task.state else {
+            return (Vec::new(), Vec::new(), 0);
+        };
         let mut running = Running::new(task, &self.task.tools);
         let expected = self.task.turns.as_deref().unwrap_or_default();
         let by_turn = task.expected.is_none() && self.task.by_turn;
-        let count = if self.task.by_turn { expected.len().max(trace.turns.len()) } else { 1 };
+        let count = if self.task.by_turn {
+            expected.len().max(trace.turns.len())
+        } else {
+            1
+        };
         let (mut judged, mut changes, mut refused) = (Vec::new(), Vec::new(), 0);
         let nothing = Turn::default();
         let whole = (!self.task.by_turn).then(|| whole(trace));
         for at in 0..count {
-            let turn = whole.as_ref().unwrap_or_else(|| trace.turns.get(at).unwrap_or(&nothing));
+            let turn = whole
+                .as_ref()
+                .unwrap_or_else(|| trace.turns.get(at).unwrap_or(&nothing));
             let mut refusals: Vec<(usize, String)> = Vec::new();
             for (call, made) in turn.calls.iter().enumerate() {
                 let done = running.call(made);
@@ -198,9 +243,11 @@ impl PreparedTools {
                 (false, false) => None,
             };
             let told = self.task.turns.is_some();
-            let mut turn = self.judge_state(turn, &refusals, told.then_some(wanted), state, &running.now);
+            let mut turn =
+                self.judge_state(turn, &refusals, told.then_some(wanted), state, &running.now);
             if !refusals.is_empty() {
-                let told = |(call, reason): &(usize, String)| json!({"call": call, "reason": reason});
+                let told =
+                    |(call, reason): &(usize, String)| json!({"call": call, "reason": reason});
                 turn.shown["refused"] = refusals.iter().take(20).map(told).collect();
             }
             judged.push(turn);
@@ -211,8 +258,8 @@ impl PreparedTools {
         (judged, changes, refused.max(trace.refused))
     }
 
-    /// One turn: a call that was refused is none that was expected. `wanted` are the calls the task lists for it, if it does; a turn
-    /// for which it lists none may have none.
+    /// One turn: a call that was refused is none that was expected. `wanted` are the calls the task
+    /// lists for it, if it does; a turn for which it lists none may have none.
     fn judge_state(
         &self,
         turn: &Turn,
@@ -221,13 +268,20 @@ impl PreparedTools {
         state: Option<&Json>,
         now: &Json,
     ) -> Judged {
-        let (Some(task), true) = (&self.task.state, wanted.is_none_or(|wanted| !wanted.is_empty())) else {
+        let (Some(task), true) = (
+            &self.task.state,
+            wanted.is_none_or(|wanted| !wanted.is_empty()),
+        ) else {
             return self.judge(turn, &[]);
         };
         let wanted = wanted.unwrap_or_default();
         let reads: Vec<Expected> = match task.reads {
             Reads::Free => Vec::new(),
-            Reads::Expected => wanted.iter().filter(|call| task.effects.only_reads(&call.name)).cloned().collect(),
+            Reads::Expected => wanted
+                .iter()
+                .filter(|call| task.effects.only_reads(&call.name))
+                .cloned()
+                .collect(),
         };
         let mut differences = Vec::with_capacity(reads.len() * turn.calls.len());
         let pairs = pairs(reads.len(), turn.calls.len(), Order::Any, |e, m| {
@@ -240,8 +294,16 @@ impl PreparedTools {
         let holds = state.is_none_or(|state| task.same(state, now, &self.terms()));
         let parts = reads.len() + usize::from(state.is_some());
         let right = matched + usize::from(state.is_some() && holds);
-        let share = if parts == 0 { 1.0 } else { right as f64 / parts as f64 };
-        let score = if self.task.mode == Mode::Fraction || share >= 1.0 { share } else { 0.0 };
+        let share = if parts == 0 {
+            1.0
+        } else {
+            right as f64 / parts as f64
+        };
+        let score = if self.task.mode == Mode::Fraction || share >= 1.0 {
+            share
+        } else {
+            0.0
+        };
         let reason = match (share < 1.0, holds) {
             (false, _) => None,
             (true, _) if turn.calls.is_empty() || !turn.malformed.is_empty() => Some(blame(turn)),
@@ -252,15 +314,29 @@ impl PreparedTools {
         if let Some(state) = state.filter(|_| !holds) {
             shown["state"] = evidence::state(&task.differences(state, now, &self.terms()));
         }
-        Judged { score, reason, shown, work }
+        Judged {
+            score,
+            reason,
+            shown,
+            work,
+        }
     }
 
     fn by_toolrl(&self, item: &Item) -> Grade {
         let text = item.completion.text();
-        let expected = self.task.turns.as_ref().and_then(|turns| turns.first()).map_or(&[][..], Vec::as_slice);
+        let expected = self
+            .task
+            .turns
+            .as_ref()
+            .and_then(|turns| turns.first())
+            .map_or(&[][..], Vec::as_slice);
         let raw = toolrl::reward(&text, expected, self.task.response);
         let (least, most) = Raw::range(!expected.is_empty());
-        let score = if raw.problem.is_none() { 1.0 } else { (raw.total() - least) / (most - least) };
+        let score = if raw.problem.is_none() {
+            1.0
+        } else {
+            (raw.total() - least) / (most - least)
+        };
         let reason = match raw.problem {
             Some(Problem::NoCall) => verdict::NO_CALL,
             Some(Problem::Malformed | Problem::Format) => verdict::MALFORMED_CALL,
@@ -279,14 +355,21 @@ impl PreparedTools {
 
     /// Puts the grade of the last message beside that of the calls.
     fn with_last(mut grade: Grade, last: &Nested, outcome: Outcome) -> Outcome {
-        let Outcome::Graded(final_grade) = &outcome else { return outcome };
+        let Outcome::Graded(final_grade) = &outcome else {
+            return outcome;
+        };
         let both = Score::new(grade.score.get() * final_grade.score.get()).unwrap_or(Score::ZERO);
         let calls_are_right = grade.score == Score::ONE;
         if calls_are_right && final_grade.score < Score::ONE {
             let partial = both > Score::ZERO;
-            grade.verdict = if partial { Verdict::PARTIAL } else { Verdict::WRONG_ANSWER };
+            grade.verdict = if partial {
+                Verdict::PARTIAL
+            } else {
+                Verdict::WRONG_ANSWER
+            };
             if partial {
-                grade.evidence = std::mem::take(&mut grade.evidence).text("reason", Verdict::WRONG_ANSWER.as_str());
+                grade.evidence = std::mem::take(&mut grade.evidence)
+                    .text("reason", Verdict::WRONG_ANSWER.as_str());
             }
         } else if both == Score::ZERO && grade.verdict == Verdict::PARTIAL {
             grade.verdict = Verdict::WRONG_ANSWER;
@@ -294,7 +377,11 @@ impl PreparedTools {
         grade.score = both;
         grade.deterministic &= final_grade.deterministic;
         grade.work += final_grade.work;
-        grade.components.push(Component { name: "final".to_owned(), grader: last.spec.id(), outcome });
+        grade.components.push(Component {
+            name: "final".to_owned(),
+            grader: last.spec.id(),
+            outcome,
+        });
         Outcome::Graded(grade)
     }
 }
@@ -308,7 +395,8 @@ fn verdict_of(score: f64, reason: Verdict) -> Grade {
     if score == Score::ZERO {
         return Grade::new(reason, score);
     }
-    Grade::new(Verdict::PARTIAL, score).with_evidence(Evidence::new().text("reason", reason.as_str()))
+    Grade::new(Verdict::PARTIAL, score)
+        .with_evidence(Evidence::new().text("reason", reason.as_str()))
 }
 
 fn clamped(score: f64) -> Score {
@@ -324,7 +412,8 @@ fn blame(turn: &Turn) -> Verdict {
     }
 }
 
-/// One turn for a person to read. `differences` has a row for each expected call, with a column for each call.
+/// One turn for a person to read. `differences` has a row for each expected call, with a column for
+/// each call.
 fn shown(
     turn: &Turn,
     expected: &[Expected],
@@ -333,10 +422,15 @@ fn shown(
     score: f64,
 ) -> Value {
     let nearest = |at: usize| {
-        let row = differences.iter().skip(at * turn.calls.len()).take(turn.calls.len()).enumerate();
+        let row = differences
+            .iter()
+            .skip(at * turn.calls.len())
+            .take(turn.calls.len())
+            .enumerate();
         let unpaired = row.filter(|(call, _)| !pairs.contains(&Some(*call)));
-        let differs =
-            unpaired.take(20).filter_map(|(call, difference)| difference.map(|difference| (call, difference)));
+        let differs = unpaired
+            .take(20)
+            .filter_map(|(call, difference)| difference.map(|difference| (call, difference)));
         differs.max_by_key(|(call, difference)| (difference.nearness(), std::cmp::Reverse(*call)))
     };
     let missing = pairs.iter().enumerate().filter(|(_, pair)| pair.is_none());
@@ -350,13 +444,21 @@ fn shown(
 fn whole(trace: &Trace) -> Turn {
     Turn {
         calls: trace.calls().cloned().collect(),
-        malformed: trace.turns.iter().flat_map(|turn| turn.malformed.iter().cloned()).collect(),
+        malformed: trace
+            .turns
+            .iter()
+            .flat_map(|turn| turn.malformed.iter().cloned())
+            .collect(),
         void: trace.turns.iter().any(|turn| turn.void),
     }
 }
 
 impl Prepared for PreparedTools {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             let mut outcomes = Vec::with_capacity(items.len());
             for item in items {
@@ -371,10 +473,23 @@ impl Prepared for PreparedTools {
     }
 
     fn bytes(&self) -> usize {
-        let expected = self.task.turns.iter().flatten().flatten().flat_map(|call| &call.arguments);
-        let expected: usize = expected.flat_map(|argument| &argument.accepted).map(Json::bytes).sum();
+        let expected = self
+            .task
+            .turns
+            .iter()
+            .flatten()
+            .flatten()
+            .flat_map(|call| &call.arguments);
+        let expected: usize = expected
+            .flat_map(|argument| &argument.accepted)
+            .map(Json::bytes)
+            .sum();
         let states: usize = self.states.iter().map(Json::bytes).sum();
-        let state = self.task.state.as_ref().map_or(0, crate::state::StateTask::bytes);
+        let state = self
+            .task
+            .state
+            .as_ref()
+            .map_or(0, crate::state::StateTask::bytes);
         let last = self.last.as_ref().map_or(0, |last| last.prepared.bytes());
         1_024 + self.task.tools.bytes() + expected + states + state + last
     }

@@ -1,14 +1,17 @@
-//! Grader `tools`: are the calls of tools the expected ones? Owns turns of a trace, comparison of calls, matching, declared effects on
-//! a state. Executes nobody's code. How calls are written is read by `assay-documents`.
+//! Grader `tools`: are the calls of tools the expected ones? Owns turns of a trace, comparison of
+//! calls, matching, declared effects on a state. Executes nobody's code. How calls are written is
+//! read by `assay-documents`.
 //!
 //! # What it checks
 //!
-//! Calls in messages or in text are checked against their tools' schemas and matched with the expected ones, argument by argument;
-//! or followed through declared effects to the state they leave. Turns of a trace are graded one by one.
+//! Calls in messages or in text are checked against their tools' schemas and matched with the
+//! expected ones, argument by argument; or followed through declared effects to the state they
+//! leave. Turns of a trace are graded one by one.
 //!
 //! # What it refuses
 //!
-//! A call that is not what its form asks for is `malformed_call`, and is told from no call at all. Nothing is repaired.
+//! A call that is not what its form asks for is `malformed_call`, and is told from no call at all.
+//! Nothing is repaired.
 //!
 //! # Known false positives
 //!

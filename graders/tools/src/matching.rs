@@ -1,4 +1,5 @@
-//! Which calls are which expected ones: as many as can be, so that no order of calls or of expectations changes a verdict.
+//! Which calls are which expected ones: as many as can be, so that no order of calls or of
+//! expectations changes a verdict.
 
 use crate::task::Order;
 
@@ -6,16 +7,23 @@ use crate::task::Order;
 pub(crate) type Pairs = Vec<Option<usize>>;
 
 /// Pairs as many as can be; `is_it(expected, made)` says which may be paired.
-pub(crate) fn pairs(expected: usize, made: usize, order: Order, mut is_it: impl FnMut(usize, usize) -> bool) -> Pairs {
-    let may: Vec<Vec<usize>> = (0..expected).map(|e| (0..made).filter(|m| is_it(e, *m)).collect()).collect();
+pub(crate) fn pairs(
+    expected: usize,
+    made: usize,
+    order: Order,
+    mut is_it: impl FnMut(usize, usize) -> bool,
+) -> Pairs {
+    let may: Vec<Vec<usize>> = (0..expected)
+        .map(|e| (0..made).filter(|m| is_it(e, *m)).collect())
+        .collect();
     match order {
         Order::Any => any_order(&may, made),
         Order::Sequence => in_sequence(&may, made),
     }
 }
 
-/// Maximum bipartite matching by augmenting paths (Kuhn 1955): an expected call takes a call that another has, where the other can
-/// take another one.
+/// Maximum bipartite matching by augmenting paths (Kuhn 1955): an expected call takes a call that
+/// another has, where the other can take another one.
 fn any_order(may: &[Vec<usize>], made: usize) -> Pairs {
     let mut holder: Vec<Option<usize>> = vec![None; made];
     for expected in 0..may.len() {
@@ -32,7 +40,12 @@ fn any_order(may: &[Vec<usize>], made: usize) -> Pairs {
 }
 
 /// As deep as there are expected calls, which are few.
-fn augment(expected: usize, may: &[Vec<usize>], seen: &mut [bool], holder: &mut [Option<usize>]) -> bool {
+fn augment(
+    expected: usize,
+    may: &[Vec<usize>],
+    seen: &mut [bool],
+    holder: &mut [Option<usize>],
+) -> bool {
     for call in &may[expected] {
         if std::mem::replace(&mut seen[*call], true) {
             continue;
@@ -50,7 +63,11 @@ fn in_sequence(may: &[Vec<usize>], made: usize) -> Pairs {
     let mut longest = vec![vec![0u32; made + 1]; may.len() + 1];
     for e in (0..may.len()).rev() {
         for m in (0..made).rev() {
-            let both = if may[e].binary_search(&m).is_ok() { longest[e + 1][m + 1] + 1 } else { 0 };
+            let both = if may[e].binary_search(&m).is_ok() {
+                longest[e + 1][m + 1] + 1
+            } else {
+                0
+            };
             longest[e][m] = both.max(longest[e + 1][m]).max(longest[e][m + 1]);
         }
     }
@@ -81,9 +98,13 @@ mod tests {
 
     #[test]
     fn a_greedy_choice_is_taken_back() {
-        // The first expected call could be either, the second only the first: greedy from the front leaves it without.
+        // The first expected call could be either, the second only the first: greedy from the front
+        // leaves it without.
         let may = [[true, true], [true, false]];
-        assert_eq!(pairs(2, 2, Order::Any, |e, m| may[e][m]), [Some(1), Some(0)]);
+        assert_eq!(
+            pairs(2, 2, Order::Any, |e, m| may[e][m]),
+            [Some(1), Some(0)]
+        );
     }
 
     #[test]

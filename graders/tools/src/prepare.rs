@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
-use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::{
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+};
 use assay_documents::Json;
 use assay_documents::calls::Form;
 
@@ -27,14 +29,23 @@ impl Grader for ToolsGrader {
     fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked {
         let read = ToolsTask::read(task)?;
         let nested = read.last.as_ref().map(|last| cx.check_nested(last));
-        nested
-            .transpose()
-            .map(drop)
-            .map_err(|error| TaskError::new(error.code, &format!("/final{}", error.pointer), error.message))
+        nested.transpose().map(drop).map_err(|error| {
+            TaskError::new(
+                error.code,
+                &format!("/final{}", error.pointer),
+                error.message,
+            )
+        })
     }
 
-    fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let at_fault = |message: String| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, message));
+    fn prepare(
+        &self,
+        task: &Task,
+        cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let at_fault = |message: String| {
+            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, message))
+        };
         let read = ToolsTask::read(task).map_err(|error| at_fault(error.to_string()))?;
         if read.mode != Mode::Bfcl {
             read.tools.compile().map_err(at_fault)?;
@@ -52,14 +63,22 @@ impl Grader for ToolsGrader {
 fn hold_golds(task: &ToolsTask) -> Result<(), String> {
     for (turn, calls) in task.turns.iter().flatten().enumerate() {
         for (at, expected) in calls.iter().enumerate() {
-            let Some(tool) = task.tools.get(&expected.name) else { continue };
+            let Some(tool) = task.tools.get(&expected.name) else {
+                continue;
+            };
             // Each accepted value once, the other arguments having their first.
-            let spread = expected.arguments.iter().map(|argument| argument.accepted.len()).max().unwrap_or(1);
+            let spread = expected
+                .arguments
+                .iter()
+                .map(|argument| argument.accepted.len())
+                .max()
+                .unwrap_or(1);
             for choice in 0..spread {
                 let made = example(expected, choice);
                 if let Some(violation) = tool.violation(&made.arguments) {
                     return Err(format!(
-                        "call {at} of turn {turn} is expected, but `{}` would refuse its arguments: {} (at `{}`)",
+                        "call {at} of turn {turn} is expected, but `{}` would refuse its \
+                         arguments: {} (at `{}`)",
                         expected.name, violation.reason, violation.place
                     ));
                 }
@@ -76,18 +95,30 @@ fn example(expected: &Expected, choice: usize) -> Made {
         value.map(|value| (argument.name.clone(), value.clone()))
     };
     let arguments = Json::Object(expected.arguments.iter().filter_map(value).collect());
-    Made { name: expected.name.clone(), arguments, unsound: None, form: Form::Json, span: 0..0 }
+    Made {
+        name: expected.name.clone(),
+        arguments,
+        unsound: None,
+        form: Form::Json,
+        span: 0..0,
+    }
 }
 
-/// The state after each turn as the expected calls leave it, or the one that the task gives; none for a task without a state.
+/// The state after each turn as the expected calls leave it, or the one that the task gives; none
+/// for a task without a state.
 fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
-    let Some(state) = &task.state else { return Ok(Vec::new()) };
+    let Some(state) = &task.state else {
+        return Ok(Vec::new());
+    };
     let mut running = Running::new(state, &task.tools);
     let (mut states, mut bytes) = (Vec::new(), 0);
     for (turn, calls) in task.turns.iter().flatten().enumerate() {
         for (at, expected) in calls.iter().enumerate() {
             running.call(&example(expected, 0)).map_err(|reason| {
-                format!("call {at} of turn {turn} is expected, but `{}` would refuse it: {reason}", expected.name)
+                format!(
+                    "call {at} of turn {turn} is expected, but `{}` would refuse it: {reason}",
+                    expected.name
+                )
             })?;
         }
         if state.expected.is_some() {
@@ -96,18 +127,30 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
         bytes += running.now.bytes();
         if bytes > STATES {
             return Err(format!(
-                "the states after each turn take more than {} MiB; give only the last as `expected`",
+                "the states after each turn take more than {} MiB; give only the last as \
+                 `expected`",
                 STATES >> 20
             ));
         }
         states.push(running.now.clone());
     }
-    let Some(expected) = &state.expected else { return Ok(states) };
-    let terms = Terms { tools: &task.tools, strings: task.strings, tolerance: task.tolerance };
+    let Some(expected) = &state.expected else {
+        return Ok(states);
+    };
+    let terms = Terms {
+        tools: &task.tools,
+        strings: task.strings,
+        tolerance: task.tolerance,
+    };
     if task.turns.is_some() && !state.same(expected, &running.now, &terms) {
-        let [place, wanted, got] =
-            state.differences(expected, &running.now, &terms).into_iter().next().unwrap_or_default();
-        return Err(format!("the expected calls leave {got} at `{place}`, and the expected state has {wanted} there"));
+        let [place, wanted, got] = state
+            .differences(expected, &running.now, &terms)
+            .into_iter()
+            .next()
+            .unwrap_or_default();
+        return Err(format!(
+            "the expected calls leave {got} at `{place}`, and the expected state has {wanted} there"
+        ));
     }
     Ok(vec![expected.clone()])
 }

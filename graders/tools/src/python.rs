@@ -1,4 +1,5 @@
-//! Equality as Python has it, for the modes that reproduce graders written in it: `1 == 1.0 == True`, and `"1"` is none of them.
+//! Equality as Python has it, for the modes that reproduce graders written in it: `1 == 1.0 ==
+//! True`, and `"1"` is none of them.
 
 use assay_documents::Json;
 use assay_documents::json::number;
@@ -8,10 +9,18 @@ pub(crate) fn equal(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Null, Json::Null) => true,
         (Json::Text(a), Json::Text(b)) => a == b,
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b)),
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| equal(a, b))
+        }
         (Json::Object(a), Json::Object(b)) => {
-            let other = |key: &str| b.iter().find(|(name, _)| name == key).map(|(_, value)| value);
-            a.len() == b.len() && a.iter().all(|(key, a)| other(key).is_some_and(|b| equal(a, b)))
+            let other = |key: &str| {
+                b.iter()
+                    .find(|(name, _)| name == key)
+                    .map(|(_, value)| value)
+            };
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| other(key).is_some_and(|b| equal(a, b)))
         }
         _ => match (digits(a), digits(b)) {
             (Some(a), Some(b)) => same_number(a, b),
@@ -52,12 +61,21 @@ mod tests {
     #[test]
     fn values_are_equal_as_in_python() {
         let equal = |a: &str, b: &str| equal(&Json::read(a).unwrap(), &Json::read(b).unwrap());
-        for (a, b) in
-            [("1", "1.0"), ("true", "1"), ("0.1", "0.10000000000000000001"), ("1e400", "2e400"), ("[0]", "[false]")]
-        {
+        for (a, b) in [
+            ("1", "1.0"),
+            ("true", "1"),
+            ("0.1", "0.10000000000000000001"),
+            ("1e400", "2e400"),
+            ("[0]", "[false]"),
+        ] {
             assert!(equal(a, b), "{a} {b}");
         }
-        for (a, b) in [("\"1\"", "1"), ("9007199254740993", "9007199254740992.0"), ("null", "0"), ("0.5", "1")] {
+        for (a, b) in [
+            ("\"1\"", "1"),
+            ("9007199254740993", "9007199254740992.0"),
+            ("null", "0"),
+            ("0.5", "1"),
+        ] {
             assert!(!equal(a, b), "{a} {b}");
         }
     }

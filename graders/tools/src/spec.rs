@@ -12,9 +12,15 @@ pub static SPEC: Spec = Spec {
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"tools","tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","enum":["c","f"],"default":"c"}},"required":["city"],"additionalProperties":false}}}],"expected":[{"name":"weather","arguments":{"city":"Paris"}},{"name":"weather","any_of":{"city":["Rome","Roma"]}}]}"#,
-    example_completion: "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Rome\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \"Paris\", \"unit\": \"c\"}}\n</tool_call>",
+    example_completion: "<tool_call>\n{\"name\": \"weather\", \"arguments\": {\"city\": \
+                         \"Rome\"}}\n</tool_call>\n<tool_call>\n{\"name\": \"weather\", \
+                         \"arguments\": {\"city\": \"Paris\", \"unit\": \"c\"}}\n</tool_call>",
     verdicts: &[
-        VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "the calls are as the task asks for" },
+        VerdictSpec {
+            verdict: Verdict::CORRECT,
+            pass: Some(true),
+            meaning: "the calls are as the task asks for",
+        },
         VerdictSpec {
             verdict: Verdict::PARTIAL,
             pass: Some(false),
@@ -47,12 +53,30 @@ pub static SPEC: Spec = Spec {
         },
     ],
     measures: &[
-        MeasureSpec { name: "calls", unit: "calls made" },
-        MeasureSpec { name: "malformed", unit: "attempts that are no calls" },
-        MeasureSpec { name: "redundant_calls", unit: "calls made before, nothing changed since" },
-        MeasureSpec { name: "tool_errors", unit: "calls that tools refused" },
-        MeasureSpec { name: "turns", unit: "turns of the user, 1 for a text" },
-        MeasureSpec { name: "void_turns", unit: "messages without a call and without an answer" },
+        MeasureSpec {
+            name: "calls",
+            unit: "calls made",
+        },
+        MeasureSpec {
+            name: "malformed",
+            unit: "attempts that are no calls",
+        },
+        MeasureSpec {
+            name: "redundant_calls",
+            unit: "calls made before, nothing changed since",
+        },
+        MeasureSpec {
+            name: "tool_errors",
+            unit: "calls that tools refused",
+        },
+        MeasureSpec {
+            name: "turns",
+            unit: "turns of the user, 1 for a text",
+        },
+        MeasureSpec {
+            name: "void_turns",
+            unit: "messages without a call and without an answer",
+        },
     ],
     deterministic: true,
     reads_context: true,

@@ -50,7 +50,10 @@ struct Body {
 }
 
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, expecting = "an object with `initial` and `effects`")]
+#[serde(
+    deny_unknown_fields,
+    expecting = "an object with `initial` and `effects`"
+)]
 pub(crate) struct RawState {
     pub(crate) initial: Box<RawValue>,
     #[serde(default)]
@@ -146,46 +149,91 @@ impl ToolsTask {
         let body: Body = task.parse()?;
         let mode = body.mode;
         if !(0.0..=0.1).contains(&body.float_tolerance) {
-            return Err(invalid("/float_tolerance", "`float_tolerance` is between 0 and 0.1"));
+            return Err(invalid(
+                "/float_tolerance",
+                "`float_tolerance` is between 0 and 0.1",
+            ));
         }
         let form = body.form.as_deref().map(|name| {
-            let names = || Form::ALL.iter().map(|form| format!("`{form}`")).collect::<Vec<_>>().join(", ");
-            Form::named(name).ok_or_else(|| invalid("/form", format!("`{name}` is no form: one of {}", names())))
+            let names = || {
+                Form::ALL
+                    .iter()
+                    .map(|form| format!("`{form}`"))
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
+            Form::named(name)
+                .ok_or_else(|| invalid("/form", format!("`{name}` is no form: one of {}", names())))
         });
         let tools = Tools::read(&body.tools)?;
         let by_turn = body.turns.is_some();
         let turns = read_turns(&body, &tools)?;
         let last = body.last.as_deref().map(|raw| {
-            Task::from_raw(raw)
-                .map_err(|error| TaskError::new(error.code, &format!("/final{}", error.pointer), error.message))
+            Task::from_raw(raw).map_err(|error| {
+                TaskError::new(
+                    error.code,
+                    &format!("/final{}", error.pointer),
+                    error.message,
+                )
+            })
         });
         if body.response && mode != Mode::ToolRl {
-            return Err(invalid("/response", "`response` belongs to `\"mode\": \"toolrl\"`"));
+            return Err(invalid(
+                "/response",
+                "`response` belongs to `\"mode\": \"toolrl\"`",
+            ));
         }
-        if mode == Mode::Bfcl && !tools.are_given() && turns.iter().flatten().any(|turn| !turn.is_empty()) {
-            return Err(invalid("/tools", "BFCL checks types of parameters: give the `tools`"));
+        if mode == Mode::Bfcl
+            && !tools.are_given()
+            && turns.iter().flatten().any(|turn| !turn.is_empty())
+        {
+            return Err(invalid(
+                "/tools",
+                "BFCL checks types of parameters: give the `tools`",
+            ));
         }
         if mode == Mode::ToolRl && by_turn {
-            return Err(invalid("/turns", "ToolRL's reward is of one turn: give `expected`"));
+            return Err(invalid(
+                "/turns",
+                "ToolRL's reward is of one turn: give `expected`",
+            ));
         }
         if mode == Mode::ToolRl && form.is_some() {
-            return Err(invalid("/form", "ToolRL reads one form alone: leave out `form`"));
+            return Err(invalid(
+                "/form",
+                "ToolRL reads one form alone: leave out `form`",
+            ));
         }
         let exact = |argument: &Argument| argument.accepted.len() == 1 && !argument.optional;
-        if mode == Mode::ToolRl && !turns.iter().flatten().flatten().flat_map(|call| &call.arguments).all(exact) {
-            return Err(invalid("/expected", "ToolRL knows one value of each argument: give `arguments` alone"));
+        if mode == Mode::ToolRl
+            && !turns
+                .iter()
+                .flatten()
+                .flatten()
+                .flat_map(|call| &call.arguments)
+                .all(exact)
+        {
+            return Err(invalid(
+                "/expected",
+                "ToolRL knows one value of each argument: give `arguments` alone",
+            ));
         }
         if matches!(mode, Mode::ToolRl | Mode::Bfcl) {
-            let plain = body.matching == Match::Exact && body.order == Order::Any && body.strings == Strings::Exact;
+            let plain = body.matching == Match::Exact
+                && body.order == Order::Any
+                && body.strings == Strings::Exact;
             if !plain || body.float_tolerance > 0.0 {
-                let message = "`toolrl` and `bfcl` compare as ToolRL and BFCL do: leave out `match`, `order`, `strings` and \
-                               `float_tolerance`";
+                let message = "`toolrl` and `bfcl` compare as ToolRL and BFCL do: leave out \
+                               `match`, `order`, `strings` and `float_tolerance`";
                 return Err(invalid("/mode", message));
             }
         }
         let state = body.state.map(|raw| {
             if !matches!(mode, Mode::All | Mode::Fraction) {
-                return Err(invalid("/mode", "with `state`, `mode` is `all` or `fraction`"));
+                return Err(invalid(
+                    "/mode",
+                    "with `state`, `mode` is `all` or `fraction`",
+                ));
             }
             if body.matching != Match::Exact || body.order != Order::Any {
                 return Err(invalid(
@@ -214,10 +262,22 @@ impl ToolsTask {
 
 fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, TaskError> {
     let (turns, place): (Vec<&Vec<Box<RawValue>>>, &str) = match (&body.expected, &body.turns) {
-        (Some(_), Some(_)) => return Err(invalid("/turns", "give `expected` for one turn or `turns`, not both")),
+        (Some(_), Some(_)) => {
+            return Err(invalid(
+                "/turns",
+                "give `expected` for one turn or `turns`, not both",
+            ));
+        }
         (Some(expected), None) => (vec![expected], "/expected"),
         (None, Some(turns)) => (turns.iter().collect(), "/turns"),
-        (None, None) if body.state.as_ref().is_some_and(|state| state.expected.is_some()) => return Ok(None),
+        (None, None)
+            if body
+                .state
+                .as_ref()
+                .is_some_and(|state| state.expected.is_some()) =>
+        {
+            return Ok(None);
+        }
         (None, None) => {
             return Err(invalid(
                 "/expected",
@@ -226,31 +286,58 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, 
         }
     };
     if turns.is_empty() || turns.len() > MAX_TURNS {
-        return Err(invalid("/turns", format!("there are 1 to {MAX_TURNS} turns")));
+        return Err(invalid(
+            "/turns",
+            format!("there are 1 to {MAX_TURNS} turns"),
+        ));
     }
     let turn = |(at, calls): (usize, &&Vec<Box<RawValue>>)| {
-        let place = if place == "/turns" { format!("/turns/{at}") } else { place.to_owned() };
+        let place = if place == "/turns" {
+            format!("/turns/{at}")
+        } else {
+            place.to_owned()
+        };
         if calls.len() > MAX_EXPECTED {
-            return Err(invalid(&place, format!("at most {MAX_EXPECTED} calls are expected of a turn")));
+            return Err(invalid(
+                &place,
+                format!("at most {MAX_EXPECTED} calls are expected of a turn"),
+            ));
         }
         let call = |(at, raw): (usize, &RawValue)| {
             let place = format!("{place}/{at}");
             expected_call(&field(raw, &place)?, &place, body.mode, tools)
         };
-        calls.iter().map(AsRef::as_ref).enumerate().map(call).collect::<Result<Vec<_>, _>>()
+        calls
+            .iter()
+            .map(AsRef::as_ref)
+            .enumerate()
+            .map(call)
+            .collect::<Result<Vec<_>, _>>()
     };
-    turns.iter().enumerate().map(turn).collect::<Result<Vec<_>, _>>().map(Some)
+    turns
+        .iter()
+        .enumerate()
+        .map(turn)
+        .collect::<Result<Vec<_>, _>>()
+        .map(Some)
 }
 
 const SHAPE: &str = "an expected call is {\"name\", \"arguments\"?, \"any_of\"?, \"optional\"?}";
 
-fn expected_call(json: &Json, place: &str, mode: Mode, tools: &Tools) -> Result<Expected, TaskError> {
+fn expected_call(
+    json: &Json,
+    place: &str,
+    mode: Mode,
+    tools: &Tools,
+) -> Result<Expected, TaskError> {
     if mode == Mode::Bfcl
         && let [(name, arguments @ Json::Object(_))] = json.members()
     {
         return bfcl_call(name, arguments, place, tools);
     }
-    let Json::Object(members) = json else { return Err(invalid(place, SHAPE)) };
+    let Json::Object(members) = json else {
+        return Err(invalid(place, SHAPE));
+    };
     let (mut name, mut arguments, mut optional) = (None, Vec::<Argument>::new(), Vec::new());
     for (key, value) in members {
         let place = format!("{place}/{key}");
@@ -264,7 +351,10 @@ fn expected_call(json: &Json, place: &str, mode: Mode, tools: &Tools) -> Result<
                 for (key, values) in members {
                     let place = format!("{place}/{key}");
                     let Json::Array(values) = values else {
-                        return Err(invalid(&place, "`any_of` lists the accepted values of an argument in an array"));
+                        return Err(invalid(
+                            &place,
+                            "`any_of` lists the accepted values of an argument in an array",
+                        ));
                     };
                     if values.is_empty() {
                         return Err(invalid(&place, "at least one value is accepted"));
@@ -274,7 +364,11 @@ fn expected_call(json: &Json, place: &str, mode: Mode, tools: &Tools) -> Result<
             }
             ("optional", Json::Array(names)) => {
                 for value in names {
-                    optional.push(value.text().ok_or_else(|| invalid(&place, "`optional` lists names of arguments"))?);
+                    optional.push(
+                        value.text().ok_or_else(|| {
+                            invalid(&place, "`optional` lists names of arguments")
+                        })?,
+                    );
                 }
             }
             _ => return Err(invalid(&place, SHAPE)),
@@ -283,18 +377,29 @@ fn expected_call(json: &Json, place: &str, mode: Mode, tools: &Tools) -> Result<
     for name in optional {
         let argument = arguments.iter_mut().find(|argument| argument.name == name);
         let missing = || {
-            invalid(&format!("{place}/optional"), format!("`{name}` has no accepted value in `any_of` or `arguments`"))
+            invalid(
+                &format!("{place}/optional"),
+                format!("`{name}` has no accepted value in `any_of` or `arguments`"),
+            )
         };
         argument.ok_or_else(missing)?.optional = true;
     }
     if arguments.len() > MAX_ARGUMENTS {
-        return Err(invalid(place, format!("a call has at most {MAX_ARGUMENTS} arguments")));
+        return Err(invalid(
+            place,
+            format!("a call has at most {MAX_ARGUMENTS} arguments"),
+        ));
     }
-    if let Some(twice) =
-        (1..arguments.len()).find(|at| arguments[..*at].iter().any(|before| before.name == arguments[*at].name))
-    {
+    if let Some(twice) = (1..arguments.len()).find(|at| {
+        arguments[..*at]
+            .iter()
+            .any(|before| before.name == arguments[*at].name)
+    }) {
         let name = &arguments[twice].name;
-        return Err(invalid(place, format!("the argument `{name}` stands in both `arguments` and `any_of`")));
+        return Err(invalid(
+            place,
+            format!("the argument `{name}` stands in both `arguments` and `any_of`"),
+        ));
     }
     let name = name.ok_or_else(|| invalid(place, SHAPE))?;
     checked_name(&name, place, tools)?;
@@ -302,31 +407,51 @@ fn expected_call(json: &Json, place: &str, mode: Mode, tools: &Tools) -> Result<
 }
 
 /// `{"f": {"a": [accepted, …]}}`; an empty string among them lets the argument be left out.
-fn bfcl_call(name: &str, arguments: &Json, place: &str, tools: &Tools) -> Result<Expected, TaskError> {
+fn bfcl_call(
+    name: &str,
+    arguments: &Json,
+    place: &str,
+    tools: &Tools,
+) -> Result<Expected, TaskError> {
     checked_name(name, place, tools)?;
     let argument = |(key, values): &(String, Json)| match values {
         Json::Array(values) => Ok(Argument::new(key, values.clone())),
-        _ => {
-            Err(invalid(&format!("{place}/{name}/{key}"), "BFCL lists the accepted values of an argument in an array"))
-        }
+        _ => Err(invalid(
+            &format!("{place}/{name}/{key}"),
+            "BFCL lists the accepted values of an argument in an array",
+        )),
     };
-    let arguments = arguments.members().iter().map(argument).collect::<Result<Vec<_>, _>>()?;
+    let arguments = arguments
+        .members()
+        .iter()
+        .map(argument)
+        .collect::<Result<Vec<_>, _>>()?;
     let hopeless = |argument: &&Argument| {
-        let parameter = tools.get(name).and_then(|tool| tool.parameter(&argument.name));
-        argument.accepted.is_empty() || parameter.is_some_and(|parameter| !bfcl::has_type(parameter))
+        let parameter = tools
+            .get(name)
+            .and_then(|tool| tool.parameter(&argument.name));
+        argument.accepted.is_empty()
+            || parameter.is_some_and(|parameter| !bfcl::has_type(parameter))
     };
     if let Some(Argument { name: key, .. }) = arguments.iter().find(hopeless) {
         let message = format!(
-            "no call could be right: `{key}` accepts no value, or the parameter of `{name}` has no type that BFCL knows"
+            "no call could be right: `{key}` accepts no value, or the parameter of `{name}` has \
+             no type that BFCL knows"
         );
         return Err(invalid(&format!("{place}/{name}/{key}"), message));
     }
-    Ok(Expected { name: name.to_owned(), arguments })
+    Ok(Expected {
+        name: name.to_owned(),
+        arguments,
+    })
 }
 
 fn checked_name(name: &str, place: &str, tools: &Tools) -> Result<(), TaskError> {
     if tools.are_given() && tools.get(name).is_none() {
-        return Err(invalid(place, format!("`{name}` is none of the task's `tools`")));
+        return Err(invalid(
+            place,
+            format!("`{name}` is none of the task's `tools`"),
+        ));
     }
     Ok(())
 }

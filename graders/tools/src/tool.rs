@@ -20,7 +20,8 @@ pub(crate) struct Tools(Vec<Tool>);
 /// One tool.
 pub(crate) struct Tool {
     pub(crate) name: String,
-    /// The JSON Schema of its arguments as it was written, in BFCL's spelling of types where the task is BFCL's.
+    /// The JSON Schema of its arguments as it was written, in BFCL's spelling of types where the
+    /// task is BFCL's.
     pub(crate) parameters: Json,
     /// The same for the texts of untyped forms.
     source: Value,
@@ -30,16 +31,25 @@ pub(crate) struct Tool {
 impl Tools {
     /// Reads definitions, each with or without the wrapper `{"type": "function", "function": …}`.
     pub(crate) fn read(raw: &[Box<RawValue>]) -> Result<Self, TaskError> {
-        let invalid = |pointer: &str, message: String| TaskError::new(ErrorCode::InvalidTask, pointer, message);
+        let invalid = |pointer: &str, message: String| {
+            TaskError::new(ErrorCode::InvalidTask, pointer, message)
+        };
         if raw.len() > MAX_TOOLS {
-            return Err(invalid("/tools", format!("there are at most {MAX_TOOLS} tools")));
+            return Err(invalid(
+                "/tools",
+                format!("there are at most {MAX_TOOLS} tools"),
+            ));
         }
         let mut tools: Vec<Tool> = Vec::with_capacity(raw.len());
         for (at, raw) in raw.iter().enumerate() {
             let place = format!("/tools/{at}");
-            let tool = Tool::read(&field(raw, &place)?).map_err(|message| invalid(&place, message))?;
+            let tool =
+                Tool::read(&field(raw, &place)?).map_err(|message| invalid(&place, message))?;
             if tools.iter().any(|before| before.name == tool.name) {
-                return Err(invalid(&place, format!("the tool `{}` is defined twice", tool.name)));
+                return Err(invalid(
+                    &place,
+                    format!("the tool `{}` is defined twice", tool.name),
+                ));
             }
             tools.push(tool);
         }
@@ -53,7 +63,10 @@ impl Tools {
     pub(crate) fn compile(&self) -> Result<(), String> {
         let compile = |tool: &Tool| match tool.schema() {
             Ok(_) => Ok(()),
-            Err(reason) => Err(format!("the parameters of the tool `{}` are no JSON Schema: {reason}", tool.name)),
+            Err(reason) => Err(format!(
+                "the parameters of the tool `{}` are no JSON Schema: {reason}",
+                tool.name
+            )),
         };
         self.0.iter().try_for_each(compile)
     }
@@ -79,38 +92,71 @@ impl Tools {
             Some(Ok(schema)) => schema.bytes(),
             _ => 0,
         };
-        self.0.iter().map(|tool| 2 * tool.parameters.bytes() + compiled(tool)).sum()
+        self.0
+            .iter()
+            .map(|tool| 2 * tool.parameters.bytes() + compiled(tool))
+            .sum()
     }
 }
 
 impl Tool {
     fn read(json: &Json) -> Result<Self, String> {
         let definition = json.get("function").unwrap_or(json);
-        let name = definition.get("name").and_then(Json::text).filter(|name| !name.is_empty());
+        let name = definition
+            .get("name")
+            .and_then(Json::text)
+            .filter(|name| !name.is_empty());
         let name = name.ok_or(
-            "a tool is {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the inner object",
+            "a tool is {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the \
+             inner object",
         )?;
         // Anthropic's word for it is `input_schema`.
-        let parameters = definition.get("parameters").or_else(|| definition.get("input_schema"));
-        const BESIDE: &[&str] = &["type", "name", "description", "strict", "parameters", "input_schema"];
-        let unread = definition.members().iter().map(|(key, _)| key).find(|key| !BESIDE.contains(&key.as_str()));
+        let parameters = definition
+            .get("parameters")
+            .or_else(|| definition.get("input_schema"));
+        const BESIDE: &[&str] = &[
+            "type",
+            "name",
+            "description",
+            "strict",
+            "parameters",
+            "input_schema",
+        ];
+        let unread = definition
+            .members()
+            .iter()
+            .map(|(key, _)| key)
+            .find(|key| !BESIDE.contains(&key.as_str()));
         if let (None, Some(unread)) = (parameters, unread) {
             return Err(format!(
-                "`{name}` has no `parameters`, and `{unread}` is not read: a tool without any has `{{}}`"
+                "`{name}` has no `parameters`, and `{unread}` is not read: a tool without any has \
+                 `{{}}`"
             ));
         }
         let parameters = match parameters {
             None | Some(Json::Null) => Json::Object(Vec::new()),
             Some(schema @ (Json::Object(_) | Json::Bool(_))) => schema.clone(),
-            Some(_) => return Err(format!("the parameters of `{name}` are no JSON Schema: an object")),
+            Some(_) => {
+                return Err(format!(
+                    "the parameters of `{name}` are no JSON Schema: an object"
+                ));
+            }
         };
         let source = parameters.to_value();
-        Ok(Self { name: name.to_owned(), parameters, source, compiled: OnceLock::new() })
+        Ok(Self {
+            name: name.to_owned(),
+            parameters,
+            source,
+            compiled: OnceLock::new(),
+        })
     }
 
     fn schema(&self) -> Result<&Schema, &str> {
         let compile = || Schema::compile(self.source.clone(), Dialect::default());
-        self.compiled.get_or_init(compile).as_ref().map_err(String::as_str)
+        self.compiled
+            .get_or_init(compile)
+            .as_ref()
+            .map_err(String::as_str)
     }
 
     /// The first way in which arguments break the schema.
@@ -130,17 +176,24 @@ impl Tool {
 
     /// The names of the parameters in the order of the definition.
     fn parameter_names(&self) -> impl Iterator<Item = &str> {
-        let properties = self.parameters.get("properties").map(Json::members).unwrap_or_default();
+        let properties = self
+            .parameters
+            .get("properties")
+            .map(Json::members)
+            .unwrap_or_default();
         properties.iter().map(|(name, _)| name.as_str())
     }
 }
 
-/// The arguments of a call by name and with types: positional ones take the names of the definition, texts without a type the types
-/// of the schema.
+/// The arguments of a call by name and with types: positional ones take the names of the
+/// definition, texts without a type the types of the schema.
 ///
 /// # Errors
 /// Why a positional argument has no name.
-pub(crate) fn arguments(call: &mut Call, tool: Option<&Tool>) -> Result<Vec<(String, Json)>, String> {
+pub(crate) fn arguments(
+    call: &mut Call,
+    tool: Option<&Tool>,
+) -> Result<Vec<(String, Json)>, String> {
     if call.positional.is_empty() && !call.untyped {
         return Ok(std::mem::take(&mut call.arguments));
     }
@@ -154,18 +207,25 @@ pub(crate) fn arguments(call: &mut Call, tool: Option<&Tool>) -> Result<Vec<(Str
         };
         let mut names = tool.parameter_names();
         for value in &call.positional {
-            let Some(name) = names.next() else { return Err("there are more arguments than parameters".to_owned()) };
+            let Some(name) = names.next() else {
+                return Err("there are more arguments than parameters".to_owned());
+            };
             arguments.push((name.to_owned(), value.clone()));
         }
     }
     // Named arguments have distinct names; only positional ones can clash with them.
     let positional = arguments.len();
     for (name, value) in &call.arguments {
-        if arguments[..positional].iter().any(|(before, _)| before == name) {
+        if arguments[..positional]
+            .iter()
+            .any(|(before, _)| before == name)
+        {
             return Err(format!("the argument `{name}` stands twice"));
         }
         let value = match value {
-            Json::Text(text) if call.untyped => typed(text, tool.map(|tool| &tool.source["properties"][name])),
+            Json::Text(text) if call.untyped => {
+                typed(text, tool.map(|tool| &tool.source["properties"][name]))
+            }
             value => value.clone(),
         };
         arguments.push((name.clone(), value));

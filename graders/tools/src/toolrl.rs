@@ -1,5 +1,5 @@
-//! ToolRL's rule-based reward (Qian et al. 2025, arXiv 2504.13958, section 3.3; formulas as its published code computes them): a
-//! format of 0 or 1 and a correctness from -3 to 3.
+//! ToolRL's rule-based reward (Qian et al. 2025, arXiv 2504.13958, section 3.3; formulas as its
+//! published code computes them): a format of 0 or 1 and a correctness from -3 to 3.
 
 use std::collections::HashMap;
 
@@ -36,7 +36,11 @@ const LEAST: f64 = -3.0;
 impl Raw {
     /// Range of the reward: with calls -3 to 4, without any 0 to 1.
     pub(crate) fn range(expects_calls: bool) -> (f64, f64) {
-        if expects_calls { (LEAST, MOST + 1.0) } else { (0.0, 1.0) }
+        if expects_calls {
+            (LEAST, MOST + 1.0)
+        } else {
+            (0.0, 1.0)
+        }
     }
 
     pub(crate) fn total(self) -> f64 {
@@ -49,45 +53,79 @@ pub(crate) fn reward(text: &str, expected: &[Expected], response: bool) -> Raw {
     let expects_calls = !expected.is_empty();
     let format = f64::from(u8::from(has_format(text, expects_calls, response)));
     if !expects_calls {
-        let problem =
-            (format == 0.0).then(|| if text.contains("<tool_call>") { Problem::Wrong } else { Problem::Format });
-        return Raw { format, correctness: 0.0, problem };
+        let problem = (format == 0.0).then(|| {
+            if text.contains("<tool_call>") {
+                Problem::Wrong
+            } else {
+                Problem::Format
+            }
+        });
+        return Raw {
+            format,
+            correctness: 0.0,
+            problem,
+        };
     }
-    let block = text.split("<tool_call>").nth(1).filter(|_| text.contains("</tool_call>"));
-    let Some(block) = block.map(|block| block.split("</tool_call>").next().unwrap_or_default()) else {
-        return Raw { format, correctness: LEAST, problem: Some(Problem::NoCall) };
+    let block = text
+        .split("<tool_call>")
+        .nth(1)
+        .filter(|_| text.contains("</tool_call>"));
+    let Some(block) = block.map(|block| block.split("</tool_call>").next().unwrap_or_default())
+    else {
+        return Raw {
+            format,
+            correctness: LEAST,
+            problem: Some(Problem::NoCall),
+        };
     };
     let Some(correctness) = lines(block).and_then(|made| correctness(expected, &made)) else {
-        return Raw { format, correctness: LEAST, problem: Some(Problem::Malformed) };
+        return Raw {
+            format,
+            correctness: LEAST,
+            problem: Some(Problem::Malformed),
+        };
     };
     let problem = match (correctness < MOST, format < 1.0) {
         (true, _) => Some(Problem::Wrong),
         (false, true) => Some(Problem::Format),
         (false, false) => None,
     };
-    Raw { format, correctness, problem }
+    Raw {
+        format,
+        correctness,
+        problem,
+    }
 }
 
 /// Whether the text is `<think>…</think>` and then the blocks the gold has, each once.
 fn has_format(text: &str, calls: bool, response: bool) -> bool {
     let once = |name: &str| {
-        text.matches(&format!("<{name}>")).count() == 1 && text.matches(&format!("</{name}>")).count() == 1
+        text.matches(&format!("<{name}>")).count() == 1
+            && text.matches(&format!("</{name}>")).count() == 1
     };
     // A final line break is no part of it.
     let text = text.strip_suffix('\n').unwrap_or(text);
-    let Some(rest) = text.strip_prefix("<think>") else { return false };
+    let Some(rest) = text.strip_prefix("<think>") else {
+        return false;
+    };
     let thoughts = |end: &str, behind: &dyn Fn(&str) -> bool| {
-        rest.match_indices(end).any(|(at, _)| behind(&rest[at + end.len()..]))
+        rest.match_indices(end)
+            .any(|(at, _)| behind(&rest[at + end.len()..]))
     };
     let ends_with = |mark: &'static str| move |rest: &str| rest.ends_with(mark);
     match (calls, response) {
         (true, true) => {
-            let behind =
-                |rest: &str| rest.find("\n</tool_call>\n<response>").is_some() && rest.ends_with("</response>");
+            let behind = |rest: &str| {
+                rest.find("\n</tool_call>\n<response>").is_some() && rest.ends_with("</response>")
+            };
             once("tool_call") && once("response") && thoughts("</think>\n<tool_call>\n", &behind)
         }
-        (true, false) => once("tool_call") && thoughts("</think>\n<tool_call>\n", &ends_with("\n</tool_call>")),
-        (false, true) => once("response") && thoughts("</think>\n<response>", &ends_with("</response>")),
+        (true, false) => {
+            once("tool_call") && thoughts("</think>\n<tool_call>\n", &ends_with("\n</tool_call>"))
+        }
+        (false, true) => {
+            once("response") && thoughts("</think>\n<response>", &ends_with("</response>"))
+        }
         (false, false) => rest.ends_with("</think>"),
     }
 }
@@ -99,8 +137,15 @@ struct Line {
 
 /// Each line of a block as JSON; `None` where one is none.
 fn lines(block: &str) -> Option<Vec<Line>> {
-    let read =
-        |line: &str| Reader::new(line).with_repeated_keys().all().ok().map(|value| Line { value: last_keys(value) });
+    let read = |line: &str| {
+        Reader::new(line)
+            .with_repeated_keys()
+            .all()
+            .ok()
+            .map(|value| Line {
+                value: last_keys(value),
+            })
+    };
     block.trim().split('\n').map(read).collect()
 }
 
@@ -127,15 +172,25 @@ fn last_keys(value: Json) -> Json {
     }
 }
 
-/// The correctness; `None` where ToolRL's own code would stumble over a call, which it scores as the least.
+/// The correctness; `None` where ToolRL's own code would stumble over a call, which it scores as
+/// the least.
 fn correctness(expected: &[Expected], made: &[Line]) -> Option<f64> {
     if expected.len() == made.len()
-        && expected.iter().zip(made).all(|(expected, made)| is_exactly(expected, &made.value))
+        && expected
+            .iter()
+            .zip(made)
+            .all(|(expected, made)| is_exactly(expected, &made.value))
     {
         return Some(MOST);
     }
-    let names: Vec<&Json> = made.iter().map(|line| line.value.get("name")).collect::<Option<_>>()?;
-    let expected_names: Vec<Json> = expected.iter().map(|call| Json::Text(call.name.clone())).collect();
+    let names: Vec<&Json> = made
+        .iter()
+        .map(|line| line.value.get("name"))
+        .collect::<Option<_>>()?;
+    let expected_names: Vec<Json> = expected
+        .iter()
+        .map(|call| Json::Text(call.name.clone()))
+        .collect();
     let mut score = jaccard(&expected_names.iter().collect::<Vec<_>>(), &names);
     let mut most = 1.0;
     let mut used = vec![false; made.len()];
@@ -146,13 +201,27 @@ fn correctness(expected: &[Expected], made: &[Line]) -> Option<f64> {
             if used[at] || !python::equal(names[at], name) {
                 continue;
             }
-            let Some(parameters @ Json::Object(members)) = line.value.get("parameters") else { return None };
-            let keys: Vec<Json> = members.iter().map(|(key, _)| Json::Text(key.clone())).collect();
-            let expected_keys: Vec<Json> =
-                call.arguments.iter().map(|argument| Json::Text(argument.name.clone())).collect();
-            let mut total = jaccard(&expected_keys.iter().collect::<Vec<_>>(), &keys.iter().collect::<Vec<_>>());
-            total += call.arguments.iter().filter(|argument| is_value(argument, parameters.get(&argument.name))).count()
-                as f64;
+            let Some(parameters @ Json::Object(members)) = line.value.get("parameters") else {
+                return None;
+            };
+            let keys: Vec<Json> = members
+                .iter()
+                .map(|(key, _)| Json::Text(key.clone()))
+                .collect();
+            let expected_keys: Vec<Json> = call
+                .arguments
+                .iter()
+                .map(|argument| Json::Text(argument.name.clone()))
+                .collect();
+            let mut total = jaccard(
+                &expected_keys.iter().collect::<Vec<_>>(),
+                &keys.iter().collect::<Vec<_>>(),
+            );
+            total += call
+                .arguments
+                .iter()
+                .filter(|argument| is_value(argument, parameters.get(&argument.name)))
+                .count() as f64;
             if total > best.map_or(0.0, |(_, total)| total) {
                 best = Some((at, total));
             }
@@ -166,16 +235,26 @@ fn correctness(expected: &[Expected], made: &[Line]) -> Option<f64> {
 }
 
 fn is_value(argument: &Argument, value: Option<&Json>) -> bool {
-    value.is_some_and(|value| argument.accepted.iter().any(|accepted| python::equal(accepted, value)))
+    value.is_some_and(|value| {
+        argument
+            .accepted
+            .iter()
+            .any(|accepted| python::equal(accepted, value))
+    })
 }
 
 /// Whether a line is the expected call and has nothing else in it.
 fn is_exactly(expected: &Expected, made: &Json) -> bool {
     let [_, _] = made.members() else { return false };
-    let Some(parameters @ Json::Object(members)) = made.get("parameters") else { return false };
+    let Some(parameters @ Json::Object(members)) = made.get("parameters") else {
+        return false;
+    };
     made.get("name").and_then(Json::text) == Some(&expected.name)
         && members.len() == expected.arguments.len()
-        && expected.arguments.iter().all(|argument| is_value(argument, parameters.get(&argument.name)))
+        && expected
+            .arguments
+            .iter()
+            .all(|argument| is_value(argument, parameters.get(&argument.name)))
 }
 
 /// What two bags have in common over what is in either.
@@ -199,6 +278,9 @@ mod tests {
     #[test]
     fn the_last_of_repeated_keys_counts() {
         let read = |text: &str| lines(text).unwrap().remove(0).value.to_string();
-        assert_eq!(read(r#"{"a":1,"b":[{"c":1,"c":2}],"a":3}"#), r#"{"a":3,"b":[{"c":2}]}"#);
+        assert_eq!(
+            read(r#"{"a":1,"b":[{"c":1,"c":2}],"a":3}"#),
+            r#"{"a":3,"b":[{"c":2}]}"#
+        );
     }
 }

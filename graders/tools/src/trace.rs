@@ -1,4 +1,5 @@
-//! What a completion did, turn by turn: which calls it made, which attempts failed, where it said nothing.
+//! What a completion did, turn by turn: which calls it made, which attempts failed, where it said
+//! nothing.
 //!
 //! A turn is what stands between two messages of the user; a text is one turn of one message.
 
@@ -36,19 +37,30 @@ impl Trace {
     /// Reads a completion. There is always a turn.
     pub(crate) fn read(item: &Item, task: &ToolsTask) -> Self {
         let is_tool = |name: &str| task.tools.get(name).is_some();
-        let mut trace = Self { turns: vec![Turn::default()], ..Self::default() };
+        let mut trace = Self {
+            turns: vec![Turn::default()],
+            ..Self::default()
+        };
         match &item.completion {
             Completion::Text(text) => {
                 let reading = calls::read(text, item.meta.think_open, &is_tool);
-                let says = reading.prose.iter().any(|range| !text[range.clone()].trim().is_empty());
+                let says = reading
+                    .prose
+                    .iter()
+                    .any(|range| !text[range.clone()].trim().is_empty());
                 trace.file(reading, says, item.meta.truncated, 0, task);
             }
             Completion::Messages(messages) => {
-                let last = messages.iter().rposition(|message| message.role == "assistant");
+                let last = messages
+                    .iter()
+                    .rposition(|message| message.role == "assistant");
                 let mut count = 0;
                 for (at, message) in messages.iter().enumerate() {
                     match message.role.as_str() {
-                        "user" if trace.turns.last().is_some_and(|turn| !turn.is_untouched()) || count > 0 => {
+                        "user"
+                            if trace.turns.last().is_some_and(|turn| !turn.is_untouched())
+                                || count > 0 =>
+                        {
                             trace.turns.push(Turn::default());
                         }
                         "tool" | "function" if is_refusal(message) => trace.refused += 1,
@@ -57,7 +69,10 @@ impl Trace {
                             let reading = calls::read_message(message, think_open, &is_tool);
                             let cut = is_cut(message) || Some(at) == last && item.meta.truncated;
                             let text = message.text();
-                            let says = reading.prose.iter().any(|range| !text[range.clone()].trim().is_empty());
+                            let says = reading
+                                .prose
+                                .iter()
+                                .any(|range| !text[range.clone()].trim().is_empty());
                             trace.file(reading, says, cut, count, task);
                             count += 1;
                         }
@@ -69,11 +84,20 @@ impl Trace {
         trace
     }
 
-    fn file(&mut self, mut reading: Reading, says_something: bool, cut: bool, message: usize, task: &ToolsTask) {
+    fn file(
+        &mut self,
+        mut reading: Reading,
+        says_something: bool,
+        cut: bool,
+        message: usize,
+        task: &ToolsTask,
+    ) {
         if let Some(form) = task.form {
             reading.keep_form(form);
         }
-        let Some(turn) = self.turns.last_mut() else { return };
+        let Some(turn) = self.turns.last_mut() else {
+            return;
+        };
         // An attempt that is malformed says something, unless it was cut off.
         let is_silent = reading.malformed.is_empty() && !says_something;
         if reading.calls.is_empty() && (cut || is_silent) {
@@ -81,7 +105,8 @@ impl Trace {
             self.void_messages.push(message);
         }
         turn.malformed.extend(reading.malformed);
-        turn.calls.extend(reading.calls.into_iter().map(|call| made(call, task)));
+        turn.calls
+            .extend(reading.calls.into_iter().map(|call| made(call, task)));
     }
 
     /// All calls in order.
@@ -94,11 +119,13 @@ impl Trace {
         self.turns.iter().map(|turn| turn.malformed.len()).sum()
     }
 
-    /// How many calls were made before, with nothing changed since; `changes` says which calls change something, where known.
+    /// How many calls were made before, with nothing changed since; `changes` says which calls
+    /// change something, where known.
     pub(crate) fn redundant(&self, changes: &[bool]) -> usize {
         let mut since: HashSet<(&str, String)> = HashSet::new();
         let mut names: HashMap<&str, usize> = HashMap::new();
-        self.calls().for_each(|call| *names.entry(&call.name).or_default() += 1);
+        self.calls()
+            .for_each(|call| *names.entry(&call.name).or_default() += 1);
         let mut redundant = 0;
         for (at, call) in self.calls().enumerate() {
             if changes.get(at).copied().unwrap_or_default() {
@@ -121,7 +148,10 @@ fn made(mut call: Call, task: &ToolsTask) -> Made {
     let tool = task.tools.get(&call.name);
     let (arguments, problem) = match tool::arguments(&mut call, tool) {
         Ok(arguments) => (Json::Object(arguments), None),
-        Err(reason) => (Json::Object(call.arguments), Some(Unsound::Arguments(reason))),
+        Err(reason) => (
+            Json::Object(call.arguments),
+            Some(Unsound::Arguments(reason)),
+        ),
     };
     let unsound = problem.or_else(|| match tool {
         // BFCL looks at schemas in its own way.
@@ -130,22 +160,38 @@ fn made(mut call: Call, task: &ToolsTask) -> Made {
         None => None,
         Some(tool) => tool.violation(&arguments).map(Unsound::Schema),
     });
-    Made { name: call.name, arguments, unsound, form: call.form, span: call.span }
+    Made {
+        name: call.name,
+        arguments,
+        unsound,
+        form: call.form,
+        span: call.span,
+    }
 }
 
 /// The server says that the message ended at the length limit.
 fn is_cut(message: &Message) -> bool {
-    let reason = message.rest.get("finish_reason").or_else(|| message.rest.get("stop_reason"));
-    reason.and_then(Value::as_str).is_some_and(|reason| reason == "length" || reason == "max_tokens")
+    let reason = message
+        .rest
+        .get("finish_reason")
+        .or_else(|| message.rest.get("stop_reason"));
+    reason
+        .and_then(Value::as_str)
+        .is_some_and(|reason| reason == "length" || reason == "max_tokens")
 }
 
 /// A tool's message that says it failed: `is_error`, `status: "error"`, or JSON with an `error`.
 fn is_refusal(message: &Message) -> bool {
     let flagged = message.rest.get("is_error") == Some(&Value::Bool(true))
-        || message.rest.get("status").is_some_and(|status| status == "error");
+        || message
+            .rest
+            .get("status")
+            .is_some_and(|status| status == "error");
     let text = message.text();
     let names_error = || match Json::read(text.trim()) {
-        Ok(json) => json.get("error").is_some_and(|error| !matches!(error, Json::Null | Json::Bool(false))),
+        Ok(json) => json
+            .get("error")
+            .is_some_and(|error| !matches!(error, Json::Null | Json::Bool(false))),
         Err(_) => false,
     };
     flagged || text.trim_start().starts_with('{') && names_error()

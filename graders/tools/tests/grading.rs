@@ -2,17 +2,22 @@
 
 use std::task::{Context, Poll, Waker};
 
-use assay_core::{Completion, Grade, GradeContext, Grader, GraderTable, Item, Meta, Outcome, PrepareContext, Task};
+use assay_core::{
+    Completion, Grade, GradeContext, Grader, GraderTable, Item, Meta, Outcome, PrepareContext, Task,
+};
 use assay_tools::ToolsGrader;
 use serde_json::{Value, json};
 
 fn grade_item(task: &Value, item: &Item) -> Grade {
     let task = Task::from_json(&task.to_string()).expect("a task");
     let table = GraderTable::new(Vec::new());
-    let prepared = ToolsGrader.prepare(&task, &PrepareContext::new(&table)).expect("a task that can be graded");
+    let prepared = ToolsGrader
+        .prepare(&task, &PrepareContext::new(&table))
+        .expect("a task that can be graded");
     let (items, context) = ([item], GradeContext::default());
     let mut grade = prepared.grade(&items, &context);
-    let Poll::Ready(mut outcomes) = grade.as_mut().poll(&mut Context::from_waker(Waker::noop())) else {
+    let Poll::Ready(mut outcomes) = grade.as_mut().poll(&mut Context::from_waker(Waker::noop()))
+    else {
         panic!("it never waits")
     };
     match outcomes.remove(0) {
@@ -27,15 +32,26 @@ fn grade(task: &Value, completion: &str) -> Grade {
 
 fn grade_messages(task: &Value, messages: Value) -> Grade {
     let completion: Completion = serde_json::from_value(messages).expect("messages");
-    grade_item(task, &Item { prompt: None, completion, meta: Meta::default() })
+    grade_item(
+        task,
+        &Item {
+            prompt: None,
+            completion,
+            meta: Meta::default(),
+        },
+    )
 }
 
 fn calls(names: &[&str]) -> String {
-    names.iter().map(|name| format!("<tool_call>{{\"name\":\"{name}\",\"arguments\":{{}}}}</tool_call>")).collect()
+    names
+        .iter()
+        .map(|name| format!("<tool_call>{{\"name\":\"{name}\",\"arguments\":{{}}}}</tool_call>"))
+        .collect()
 }
 
 fn assistant(names: &[&str]) -> Value {
-    let call = |name: &&str| json!({"type": "function", "function": {"name": name, "arguments": "{}"}});
+    let call =
+        |name: &&str| json!({"type": "function", "function": {"name": name, "arguments": "{}"}});
     json!({"role": "assistant", "content": null, "tool_calls": names.iter().map(call).collect::<Value>()})
 }
 
@@ -51,25 +67,42 @@ fn parts_are_scored_by_what_matches() {
     };
     assert_eq!(score("exact", "fraction", &["a", "b"]), 2.0 / 3.0);
     assert_eq!(score("exact", "fraction", &["a", "b", "x", "y"]), 0.5);
-    assert_eq!(score("superset", "fraction", &["a", "b", "x", "y"]), 2.0 / 3.0);
+    assert_eq!(
+        score("superset", "fraction", &["a", "b", "x", "y"]),
+        2.0 / 3.0
+    );
     assert_eq!(score("subset", "fraction", &["a", "b", "x", "y"]), 0.5);
     assert_eq!(score("any", "fraction", &["x", "a"]), 1.0);
     assert_eq!(score("exact", "f1", &["a", "x"]), 2.0 / 5.0);
     assert_eq!(score("exact", "all", &["a", "b"]), 0.0);
     let with_attempt = json!({"type": "tools", "expected": expected(&["a"]), "mode": "fraction"});
-    assert_eq!(grade(&with_attempt, &format!("{}<tool_call>{{</tool_call>", calls(&["a"]))).score.get(), 0.5);
+    assert_eq!(
+        grade(
+            &with_attempt,
+            &format!("{}<tool_call>{{</tool_call>", calls(&["a"]))
+        )
+        .score
+        .get(),
+        0.5
+    );
 }
 
 #[test]
 fn a_malformed_attempt_has_its_bytes() {
     let text = "é <tool_call>{\"name\": get}</tool_call> é";
-    let grade = grade(&json!({"type": "tools", "expected": expected(&["a"])}), text);
+    let grade = grade(
+        &json!({"type": "tools", "expected": expected(&["a"])}),
+        text,
+    );
     let attempt = &grade.evidence.as_map()["turns"][0]["malformed"][0];
     let at = |key: &Value| usize::try_from(key.as_u64().unwrap()).unwrap();
     let (start, end) = (at(&attempt["span"][0]), at(&attempt["span"][1]));
     assert_eq!(&text[start..end], "<tool_call>{\"name\": get}</tool_call>");
     assert!(text[at(&attempt["at"])..].starts_with("get}"));
-    assert_eq!((attempt["reason"].as_str(), attempt["form"].as_str()), (Some("expected a value"), Some("hermes")));
+    assert_eq!(
+        (attempt["reason"].as_str(), attempt["form"].as_str()),
+        (Some("expected a value"), Some("hermes"))
+    );
 }
 
 #[test]
@@ -90,14 +123,31 @@ fn turns_are_steps_and_void_ones_are_masked() {
     let user = json!({"role": "user", "content": "Go on."});
     let done = json!({"role": "assistant", "content": "Done."});
     let void = json!({"role": "assistant", "content": "<think>hm"});
-    let grade =
-        grade_messages(&task, json!([assistant(&["a"]), done, user, void, user, assistant(&["a"]), assistant(&["a"])]));
-    let steps: Vec<_> = grade.steps.iter().map(|step| (step.score.get(), step.masked)).collect();
+    let grade = grade_messages(
+        &task,
+        json!([
+            assistant(&["a"]),
+            done,
+            user,
+            void,
+            user,
+            assistant(&["a"]),
+            assistant(&["a"])
+        ]),
+    );
+    let steps: Vec<_> = grade
+        .steps
+        .iter()
+        .map(|step| (step.score.get(), step.masked))
+        .collect();
     assert_eq!(steps, [(1.0, false), (1.0, true), (0.0, false)]);
     assert_eq!(grade.score.get(), 2.0 / 3.0);
     assert_eq!(grade.evidence.as_map()["void_turns"], json!([2]));
     let measure = |name: &str| grade.measures[name].get();
-    assert_eq!(["calls", "turns", "void_turns", "malformed"].map(measure), [3.0, 3.0, 1.0, 0.0]);
+    assert_eq!(
+        ["calls", "turns", "void_turns", "malformed"].map(measure),
+        [3.0, 3.0, 1.0, 0.0]
+    );
     assert_eq!(measure("redundant_calls"), 2.0);
 }
 
@@ -106,8 +156,14 @@ fn a_message_that_is_cut_off_is_void() {
     let task = json!({"type": "tools", "expected": []});
     let cut = json!([{"role": "assistant", "content": "The ans", "finish_reason": "length"}]);
     assert!(grade_messages(&task, cut).steps[0].masked);
-    let meta = Meta { truncated: true, ..Meta::default() };
-    let item = Item { meta, ..Item::text("The ans") };
+    let meta = Meta {
+        truncated: true,
+        ..Meta::default()
+    };
+    let item = Item {
+        meta,
+        ..Item::text("The ans")
+    };
     assert!(grade_item(&task, &item).steps[0].masked);
     assert!(!grade(&task, "The answer is 4.").steps[0].masked);
 }
@@ -151,14 +207,21 @@ fn a_state_that_differs_is_told_by_place() {
     let grade = grade(&task, "[set(to=3), unset()]");
     let turn = &grade.evidence.as_map()["turns"][0];
     assert_eq!(grade.verdict.as_str(), "wrong_state");
-    assert_eq!(turn["state"], json!([{"place": "/n", "expected": "2", "got": "3"}]));
-    assert_eq!(turn["refused"], json!([{"call": 1, "reason": "no effect of `unset` is declared"}]));
+    assert_eq!(
+        turn["state"],
+        json!([{"place": "/n", "expected": "2", "got": "3"}])
+    );
+    assert_eq!(
+        turn["refused"],
+        json!([{"call": 1, "reason": "no effect of `unset` is declared"}])
+    );
 }
 
 #[test]
 fn toolrl_gives_its_own_number() {
     let task = json!({"type": "tools", "mode": "toolrl", "expected": [{"name": "f", "arguments": {"x": 1, "y": 2}}]});
-    let text = "<think>t</think>\n<tool_call>\n{\"name\": \"f\", \"parameters\": {\"x\": 1}}\n</tool_call>";
+    let text = "<think>t</think>\n<tool_call>\n{\"name\": \"f\", \"parameters\": {\"x\": \
+                1}}\n</tool_call>";
     let grade = grade(&task, text);
     // Names 1; of the call: half the names of its parameters and one value, of 1 + (1 + 2).
     let correctness = 6.0 * (1.0 + 0.5 + 1.0) / 4.0 - 3.0;

@@ -2,11 +2,16 @@
 
 use crate::wide;
 
-/// Replaces each number by its exponential. Relative error below 2e-7; numbers under -87 become 0, over 88 infinity is not reached.
+/// Replaces each number by its exponential. Relative error below 2e-7; numbers under -87 become 0,
+/// over 88 infinity is not reached.
 pub fn exponentials(numbers: &mut [f32]) {
     wide(
         #[inline(always)]
-        || numbers.iter_mut().for_each(|number| *number = exponential(*number)),
+        || {
+            numbers
+                .iter_mut()
+                .for_each(|number| *number = exponential(*number))
+        },
     );
 }
 
@@ -46,7 +51,10 @@ mod tests {
         exponentials(&mut found);
         for (x, found) in numbers.iter().zip(found) {
             let expected = f64::from(*x).exp();
-            assert!((f64::from(found) / expected - 1.0).abs() < 2e-7, "{x}: {found} for {expected}");
+            assert!(
+                (f64::from(found) / expected - 1.0).abs() < 2e-7,
+                "{x}: {found} for {expected}"
+            );
         }
     }
 

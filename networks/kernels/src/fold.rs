@@ -1,4 +1,5 @@
-//! Sums and maxima in eight lanes: quick, and always in the same order. Inlined, for loops that run [`wide`](crate::wide).
+//! Sums and maxima in eight lanes: quick, and always in the same order. Inlined, for loops that run
+//! [`wide`](crate::wide).
 
 use crate::Real;
 
@@ -9,9 +10,13 @@ pub fn fold<T: Real>(numbers: &[T], start: T, f: impl Fn(T, T) -> T) -> T {
     let chunks = numbers.chunks_exact(8);
     let rest = chunks.remainder();
     for chunk in chunks {
-        lanes.iter_mut().zip(chunk).for_each(|(lane, number)| *lane = f(*lane, *number));
+        lanes
+            .iter_mut()
+            .zip(chunk)
+            .for_each(|(lane, number)| *lane = f(*lane, *number));
     }
-    rest.iter().fold(joined(lanes, &f), |sum, number| f(sum, *number))
+    rest.iter()
+        .fold(joined(lanes, &f), |sum, number| f(sum, *number))
 }
 
 /// Lanes in pairs, and those in pairs.
@@ -63,6 +68,9 @@ mod tests {
         assert_eq!(largest(&numbers), 21.0);
         // n (n + 1) (2 n + 1) / 6.
         assert_eq!(dot(&numbers, &numbers), 3_311.0);
-        assert_eq!((sum::<f32>(&[]), largest::<f32>(&[])), (0.0, f32::NEG_INFINITY));
+        assert_eq!(
+            (sum::<f32>(&[]), largest::<f32>(&[])),
+            (0.0, f32::NEG_INFINITY)
+        );
     }
 }

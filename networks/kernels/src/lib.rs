@@ -1,5 +1,6 @@
-//! Arithmetic on rows of numbers that models are made of: products of matrices in place, exponentials, sums. Owns no tensor and no
-//! thread. Results depend on the numbers and their count alone, never on cores or time.
+//! Arithmetic on rows of numbers that models are made of: products of matrices in place,
+//! exponentials, sums. Owns no tensor and no thread. Results depend on the numbers and their count
+//! alone, never on cores or time.
 
 mod exponential;
 mod fold;

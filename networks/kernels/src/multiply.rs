@@ -1,11 +1,16 @@
-//! Products of matrices that lie inside larger rows, written where they are needed. The one room of this crate with `unsafe`.
-#![expect(unsafe_code, reason = "the library takes pointers and strides; they are checked against the slices first")]
+//! Products of matrices that lie inside larger rows, written where they are needed. The one room of
+//! this crate with `unsafe`.
+#![expect(
+    unsafe_code,
+    reason = "the library takes pointers and strides; they are checked against the slices first"
+)]
 
 use gemm::Parallelism;
 
 use crate::Real;
 
-/// A matrix inside a slice: element `(row, column)` lies at `offset + row * row_stride + column * column_stride`.
+/// A matrix inside a slice: element `(row, column)` lies at `offset + row * row_stride + column *
+/// column_stride`.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     /// Where its first element lies.
@@ -20,7 +25,11 @@ impl View {
     /// Rows one behind the other, each of `width` elements.
     #[must_use]
     pub fn rows(width: usize) -> Self {
-        Self { offset: 0, row_stride: width, column_stride: 1 }
+        Self {
+            offset: 0,
+            row_stride: width,
+            column_stride: 1,
+        }
     }
 
     /// The same, starting at `offset`.
@@ -32,12 +41,18 @@ impl View {
     /// Rows for columns.
     #[must_use]
     pub fn transposed(self) -> Self {
-        Self { row_stride: self.column_stride, column_stride: self.row_stride, ..self }
+        Self {
+            row_stride: self.column_stride,
+            column_stride: self.row_stride,
+            ..self
+        }
     }
 
     /// Whether a matrix of this size lies inside a slice of `len`.
     fn fits(self, rows: usize, columns: usize, len: usize) -> bool {
-        let last = |count: usize, stride: usize| count.checked_sub(1).and_then(|at| at.checked_mul(stride));
+        let last = |count: usize, stride: usize| {
+            count.checked_sub(1).and_then(|at| at.checked_mul(stride))
+        };
         let end = last(rows, self.row_stride)
             .zip(last(columns, self.column_stride))
             .and_then(|(row, column)| row.checked_add(column)?.checked_add(self.offset));
@@ -60,7 +75,11 @@ impl<T: Real> Product<T> {
     /// The product itself, on this thread.
     #[must_use]
     pub fn plain() -> Self {
-        Self { scale: T::ONE, add: false, threads: 1 }
+        Self {
+            scale: T::ONE,
+            add: false,
+            threads: 1,
+        }
     }
 
     /// Times this.
@@ -98,13 +117,27 @@ pub fn multiply<T: Real>(
     if m == 0 || n == 0 || k == 0 {
         return;
     }
-    assert!(left_view.fits(m, k, left.len()), "the left matrix leaves its slice");
-    assert!(right_view.fits(k, n, right.len()), "the right matrix leaves its slice");
-    assert!(out_view.fits(m, n, out.len()), "the product leaves its slice");
+    assert!(
+        left_view.fits(m, k, left.len()),
+        "the left matrix leaves its slice"
+    );
+    assert!(
+        right_view.fits(k, n, right.len()),
+        "the right matrix leaves its slice"
+    );
+    assert!(
+        out_view.fits(m, n, out.len()),
+        "the product leaves its slice"
+    );
     let stride = |stride: usize| isize::try_from(stride).unwrap_or(isize::MAX);
-    let parallelism = if product.threads > 1 { Parallelism::Rayon(product.threads) } else { Parallelism::None };
-    // SAFETY: all three matrices lie inside their slices, as asserted, and `out` is borrowed mutably, so it is neither of the others.
-    // `Real` is implemented for `f32` and `f64` only, which the library knows.
+    let parallelism = if product.threads > 1 {
+        Parallelism::Rayon(product.threads)
+    } else {
+        Parallelism::None
+    };
+    // SAFETY: all three matrices lie inside their slices, as asserted, and `out` is borrowed
+    // mutably, so it is neither of the others. `Real` is implemented for `f32` and `f64` only,
+    // which the library knows.
     unsafe {
         gemm::gemm(
             m,
@@ -140,10 +173,22 @@ mod tests {
         let (left, right) = ([1.0f32, 2.0, 3.0, 4.0], [5.0, 6.0, 7.0, 8.0]);
         let mut out = [1.0f32; 8];
         let place = View::rows(4).at(1);
-        multiply((2, 2, 2), Product::plain(), (&left, View::rows(2)), (&right, View::rows(2)), (&mut out, place));
+        multiply(
+            (2, 2, 2),
+            Product::plain(),
+            (&left, View::rows(2)),
+            (&right, View::rows(2)),
+            (&mut out, place),
+        );
         assert_eq!(out, [1.0, 19.0, 22.0, 1.0, 1.0, 43.0, 50.0, 1.0]);
         let product = Product::plain().times(2.0).added();
-        multiply((2, 2, 2), product, (&left, View::rows(2)), (&right, View::rows(2).transposed()), (&mut out, place));
+        multiply(
+            (2, 2, 2),
+            product,
+            (&left, View::rows(2)),
+            (&right, View::rows(2).transposed()),
+            (&mut out, place),
+        );
         // 2 * [1 2; 3 4] * [5 7; 6 8] = [34 46; 78 106].
         assert_eq!(out, [1.0, 53.0, 68.0, 1.0, 1.0, 121.0, 156.0, 1.0]);
     }
@@ -152,6 +197,12 @@ mod tests {
     #[should_panic(expected = "leaves its slice")]
     fn nothing_is_written_outside() {
         let view = View::rows(2);
-        multiply((2, 2, 2), Product::plain(), (&[0.0f64; 4], view), (&[0.0; 4], view), (&mut [0.0; 3], view));
+        multiply(
+            (2, 2, 2),
+            Product::plain(),
+            (&[0.0f64; 4], view),
+            (&[0.0; 4], view),
+            (&mut [0.0; 3], view),
+        );
     }
 }

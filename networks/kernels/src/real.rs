@@ -53,7 +53,10 @@ impl Real for f32 {
     const LOWEST: Self = Self::NEG_INFINITY;
 
     #[inline(always)]
-    #[expect(clippy::cast_possible_truncation, reason = "rounding is what it is for")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "rounding is what it is for"
+    )]
     fn narrow(number: f64) -> Self {
         number as Self
     }

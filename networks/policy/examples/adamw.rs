@@ -1,5 +1,6 @@
-//! Time of one step of AdamW, clipping included, of models with about 1 and 10 million parameters. `python examples/adamw_beside_torch.py`
-//! times PyTorch on the same shapes. One thread: `RAYON_NUM_THREADS=1`.
+//! Time of one step of AdamW, clipping included, of models with about 1 and 10 million parameters.
+//! `python examples/adamw_beside_torch.py` times PyTorch on the same shapes. One thread:
+//! `RAYON_NUM_THREADS=1`.
 
 use std::collections::BTreeMap;
 use std::io::{Write, stdout};
@@ -14,7 +15,13 @@ fn shapes(width: usize, layers: usize) -> Vec<Vec<usize>> {
     let layer = |width: usize| {
         let square = vec![width, width];
         let (up, down) = (vec![3 * width, width], vec![width, 3 * width]);
-        [vec![vec![width]; 2], vec![square; 4], vec![up; 2], vec![down]].concat()
+        [
+            vec![vec![width]; 2],
+            vec![square; 4],
+            vec![up; 2],
+            vec![down],
+        ]
+        .concat()
     };
     let mut all = vec![vec![1280, width], vec![width]];
     all.extend((0..layers).flat_map(|_| layer(width)));
@@ -23,7 +30,9 @@ fn shapes(width: usize, layers: usize) -> Vec<Vec<usize>> {
 
 fn random(shape: &[usize], at: u64) -> Result<Tensor> {
     let mut random = Random::stream(&[at]);
-    let values: Vec<f32> = (0..shape.iter().product()).map(|_| (random.normal() * 0.02) as f32).collect();
+    let values: Vec<f32> = (0..shape.iter().product())
+        .map(|_| (random.normal() * 0.02) as f32)
+        .collect();
     Tensor::from_vec(values, shape, &Device::Cpu)
 }
 
@@ -44,9 +53,18 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
             times.push(clock.monotonic() - start);
         }
         times.sort_unstable();
-        let count: usize = parameters.values().map(|parameter| parameter.elem_count()).sum();
-        let (median, best) = (times[STEPS / 2].as_secs_f64() * 1e3, times[0].as_secs_f64() * 1e3);
-        writeln!(stdout(), "{count} parameters: median {median:.2} ms, best {best:.2} ms")?;
+        let count: usize = parameters
+            .values()
+            .map(|parameter| parameter.elem_count())
+            .sum();
+        let (median, best) = (
+            times[STEPS / 2].as_secs_f64() * 1e3,
+            times[0].as_secs_f64() * 1e3,
+        );
+        writeln!(
+            stdout(),
+            "{count} parameters: median {median:.2} ms, best {best:.2} ms"
+        )?;
     }
     Ok(())
 }

@@ -31,21 +31,30 @@ impl Packed {
         vocabulary: usize,
         device: &Device,
     ) -> Result<Self, PolicyError> {
-        let (mut ids, mut positions, mut starts): (Vec<u32>, _, _) = (Vec::new(), Vec::new(), vec![0]);
+        let (mut ids, mut positions, mut starts): (Vec<u32>, _, _) =
+            (Vec::new(), Vec::new(), vec![0]);
         for [prompt, completion] in texts {
             if prompt.is_empty() {
                 let at = starts.len() - 1;
-                return Err(PolicyError::new(format!("text {at} has no prompt; give it at least one token")));
+                return Err(PolicyError::new(format!(
+                    "text {at} has no prompt; give it at least one token"
+                )));
             }
             positions.extend((0..prompt.len() + completion.len()).map(small));
             ids.extend(prompt.iter().chain(completion));
             starts.push(ids.len());
         }
         if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
-            return Err(PolicyError::new(format!("the token {id} is none of the {vocabulary} of the policy")));
+            return Err(PolicyError::new(format!(
+                "the token {id} is none of the {vocabulary} of the policy"
+            )));
         }
         let tokens = ids.len();
-        Ok(Self { ids: Tensor::from_vec(ids, tokens, device)?, positions, starts: starts.into() })
+        Ok(Self {
+            ids: Tensor::from_vec(ids, tokens, device)?,
+            positions,
+            starts: starts.into(),
+        })
     }
 
     /// The last token of each text.
@@ -54,7 +63,10 @@ impl Packed {
     }
 
     pub(crate) fn span(&self, window: Option<usize>) -> Span {
-        Span { starts: Arc::clone(&self.starts), window }
+        Span {
+            starts: Arc::clone(&self.starts),
+            window,
+        }
     }
 }
 
@@ -73,16 +85,27 @@ impl Batch {
     /// Packs texts, for a policy of so many tokens.
     ///
     /// # Errors
-    /// A text without a prompt, a batch without a scored token, and ids that the vocabulary has not.
-    pub fn new(texts: &[Text<'_>], vocabulary: usize, device: &Device) -> Result<Self, PolicyError> {
-        let packed = Packed::new(texts.iter().map(|text| [text.prompt, text.completion]), vocabulary, device)?;
+    /// A text without a prompt, a batch without a scored token, and ids that the vocabulary has
+    /// not.
+    pub fn new(
+        texts: &[Text<'_>],
+        vocabulary: usize,
+        device: &Device,
+    ) -> Result<Self, PolicyError> {
+        let packed = Packed::new(
+            texts.iter().map(|text| [text.prompt, text.completion]),
+            vocabulary,
+            device,
+        )?;
         let (mut rows, mut scored) = (Vec::new(), Vec::new());
         for (text, ends) in texts.iter().zip(packed.starts.windows(2)) {
             rows.extend((ends[0] + text.prompt.len()..ends[1]).map(|at| small(at - 1)));
             scored.extend_from_slice(text.completion);
         }
         if scored.is_empty() {
-            return Err(PolicyError::new("no text of the batch has a token to score"));
+            return Err(PolicyError::new(
+                "no text of the batch has a token to score",
+            ));
         }
         let chosen = rows.len();
         Ok(Self {

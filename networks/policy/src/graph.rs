@@ -6,7 +6,8 @@ use candle_core::{Tensor, Var};
 use crate::PolicyError;
 use crate::ops::{Tape, on_workers};
 
-/// Log-probabilities of scored tokens and the entropies of the distributions they come from, in nats, each `[tokens]`.
+/// Log-probabilities of scored tokens and the entropies of the distributions they come from, in
+/// nats, each `[tokens]`.
 pub struct Scored {
     /// Natural logarithms of probabilities.
     pub log_probs: Tensor,
@@ -19,18 +20,22 @@ pub struct Scored {
 /// How log-probabilities and entropies came about.
 pub struct Graph {
     tape: Tape,
-    /// Both as the tape has them, where a loss starts from; `None` where the library has the whole graph.
+    /// Both as the tape has them, where a loss starts from; `None` where the library has the whole
+    /// graph.
     found: Option<Var>,
 }
 
 impl Graph {
-    /// Gradients of a loss that was made of these log-probabilities and entropies, by everything that learns.
+    /// Gradients of a loss that was made of these log-probabilities and entropies, by everything
+    /// that learns.
     ///
     /// # Errors
     /// The loss is no single number; the device has no room.
     pub fn backward(self, loss: &Tensor) -> Result<GradStore, PolicyError> {
         let mut gradients = loss.backward()?;
-        let Some(found) = self.found else { return Ok(gradients) };
+        let Some(found) = self.found else {
+            return Ok(gradients);
+        };
         if let Some(gradient) = gradients.remove(&found) {
             for (variable, gradient) in on_workers(|| self.tape.backward(&gradient))? {
                 gradients.insert(&variable, gradient);
@@ -43,9 +48,20 @@ impl Graph {
 impl Scored {
     /// Of log-probabilities and entropies, `[tokens, 2]`, as the tape has them.
     pub(crate) fn new(found: &Tensor, tape: Tape) -> candle_core::Result<Self> {
-        let start = if tape.is_empty() { None } else { Some(Var::from_tensor(found)?) };
+        let start = if tape.is_empty() {
+            None
+        } else {
+            Some(Var::from_tensor(found)?)
+        };
         let found = start.as_ref().map_or(found, |start| start.as_tensor());
-        let (log_probs, entropies) = (found.narrow(1, 0, 1)?.squeeze(1)?, found.narrow(1, 1, 1)?.squeeze(1)?);
-        Ok(Self { log_probs, entropies, graph: Graph { tape, found: start } })
+        let (log_probs, entropies) = (
+            found.narrow(1, 0, 1)?.squeeze(1)?,
+            found.narrow(1, 1, 1)?.squeeze(1)?,
+        );
+        Ok(Self {
+            log_probs,
+            entropies,
+            graph: Graph { tape, found: start },
+        })
     }
 }

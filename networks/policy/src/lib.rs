@@ -1,7 +1,8 @@
-//! A decoder that learns and writes. Owns the differentiable operations, the weights, the writing of completions and the optimiser.
-//! Owns no loss, no reward and no problem.
+//! A decoder that learns and writes. Owns the differentiable operations, the weights, the writing
+//! of completions and the optimiser. Owns no loss, no reward and no problem.
 //!
-//! `ops` differentiates, `decoder` is the one forward pass, `policy` holds what learns, `generation` writes.
+//! `ops` differentiates, `decoder` is the one forward pass, `policy` holds what learns,
+//! `generation` writes.
 
 mod batch;
 mod decoder;

@@ -24,27 +24,58 @@ pub struct LoraSettings {
 
 impl Default for LoraSettings {
     fn default() -> Self {
-        let targets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
-        Self { rank: 16, alpha: 32.0, targets: targets.map(str::to_owned).to_vec() }
+        let targets = [
+            "q_proj",
+            "k_proj",
+            "v_proj",
+            "o_proj",
+            "gate_proj",
+            "up_proj",
+            "down_proj",
+        ];
+        Self {
+            rank: 16,
+            alpha: 32.0,
+            targets: targets.map(str::to_owned).to_vec(),
+        }
     }
 }
 
 /// Projections there are.
-const PROJECTIONS: &[&str] = &["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
+const PROJECTIONS: &[&str] = &[
+    "q_proj",
+    "k_proj",
+    "v_proj",
+    "o_proj",
+    "gate_proj",
+    "up_proj",
+    "down_proj",
+];
 
 impl LoraSettings {
     /// Refuses settings under which nothing could learn.
     pub(crate) fn check(&self) -> Result<(), PolicyError> {
         if self.rank == 0 || !(self.alpha.is_finite() && self.alpha > 0.0) {
-            return Err(PolicyError::new("`lora.rank` is at least 1 and `lora.alpha` above 0"));
+            return Err(PolicyError::new(
+                "`lora.rank` is at least 1 and `lora.alpha` above 0",
+            ));
         }
         if self.targets.is_empty() {
-            return Err(PolicyError::new(format!("`lora.targets` is empty; there are {}", PROJECTIONS.join(", "))));
+            return Err(PolicyError::new(format!(
+                "`lora.targets` is empty; there are {}",
+                PROJECTIONS.join(", ")
+            )));
         }
-        match self.targets.iter().find(|target| !PROJECTIONS.contains(&target.as_str())) {
+        match self
+            .targets
+            .iter()
+            .find(|target| !PROJECTIONS.contains(&target.as_str()))
+        {
             Some(target) => {
                 let known = PROJECTIONS.join(", ");
-                Err(PolicyError::new(format!("`lora.targets` names `{target}`; there are {known}")))
+                Err(PolicyError::new(format!(
+                    "`lora.targets` names `{target}`; there are {known}"
+                )))
             }
             None => Ok(()),
         }
@@ -57,11 +88,13 @@ impl LoraSettings {
     }
 
     fn takes(&self, projection: &str) -> bool {
-        self.targets.iter().any(|target| projection.rsplit('.').next() == Some(target))
+        self.targets
+            .iter()
+            .any(|target| projection.rsplit('.').next() == Some(target))
     }
 
-    /// The factors for the weights of `[out, in]` under these names: the first drawn at random, the second 0, so that the policy
-    /// starts as it was.
+    /// The factors for the weights of `[out, in]` under these names: the first drawn at random, the
+    /// second 0, so that the policy starts as it was.
     pub(crate) fn factors<'a>(
         &self,
         weights: impl Iterator<Item = (&'a String, &'a Tensor)>,
@@ -70,7 +103,10 @@ impl LoraSettings {
     ) -> Result<BTreeMap<String, Var>, PolicyError> {
         let mut factors = BTreeMap::new();
         for (name, weight) in weights {
-            let Some(projection) = name.strip_suffix(".weight").filter(|name| self.takes(name)) else { continue };
+            let Some(projection) = name.strip_suffix(".weight").filter(|name| self.takes(name))
+            else {
+                continue;
+            };
             let (out, inner) = weight.dims2()?;
             let [a, b] = names(projection);
             let mut random = Random::stream(&[seed, stream_of(&a)]);
@@ -79,12 +115,17 @@ impl LoraSettings {
                 clippy::cast_possible_truncation,
                 reason = "sizes of layers are small"
             )]
-            let numbers: Vec<f32> =
-                (0..self.rank * inner).map(|_| (random.normal() / (inner as f64).sqrt()) as f32).collect();
-            let first = Tensor::from_vec(numbers, (self.rank, inner), &Device::Cpu)?.to_dtype(weight.dtype())?;
+            let numbers: Vec<f32> = (0..self.rank * inner)
+                .map(|_| (random.normal() / (inner as f64).sqrt()) as f32)
+                .collect();
+            let first = Tensor::from_vec(numbers, (self.rank, inner), &Device::Cpu)?
+                .to_dtype(weight.dtype())?;
             let first = first.to_device(device)?;
             factors.insert(a, Var::from_tensor(&first)?);
-            factors.insert(b, Var::from_tensor(&Tensor::zeros((out, self.rank), weight.dtype(), device)?)?);
+            factors.insert(
+                b,
+                Var::from_tensor(&Tensor::zeros((out, self.rank), weight.dtype(), device)?)?,
+            );
         }
         Ok(factors)
     }

@@ -1,4 +1,5 @@
-//! The numbers of a policy under the names Hugging Face gives them: those that learn and those that stay.
+//! The numbers of a policy under the names Hugging Face gives them: those that learn and those that
+//! stay.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +22,10 @@ pub(crate) struct Parameters {
 
 impl Parameters {
     /// Takes the tensors of a directory.
-    pub(crate) fn read(config: &Value, weights: &Weights) -> Result<BTreeMap<String, Tensor>, PolicyError> {
+    pub(crate) fn read(
+        config: &Value,
+        weights: &Weights,
+    ) -> Result<BTreeMap<String, Tensor>, PolicyError> {
         let mut tensors = BTreeMap::new();
         for (name, shape) in synthetic::tensors(config)? {
             tensors.insert(name.clone(), weights.tensor(&name, &shape)?);
@@ -34,8 +38,13 @@ impl Parameters {
         Ok(tensors)
     }
 
-    /// Draws them anew: weights from a normal distribution of variance `1 / in`, embeddings of deviation 0.1, norms 1, biases 0.
-    pub(crate) fn draw(config: &Value, seed: u64, device: &Device) -> Result<BTreeMap<String, Tensor>, PolicyError> {
+    /// Draws them anew: weights from a normal distribution of variance `1 / in`, embeddings of
+    /// deviation 0.1, norms 1, biases 0.
+    pub(crate) fn draw(
+        config: &Value,
+        seed: u64,
+        device: &Device,
+    ) -> Result<BTreeMap<String, Tensor>, PolicyError> {
         let mut tensors = BTreeMap::new();
         for (name, shape) in synthetic::tensors(config)? {
             let count: usize = shape.iter().product();
@@ -45,11 +54,20 @@ impl Parameters {
                 _ if name.contains("embed") => 0.1,
                 shape => 1.0 / (shape[shape.len() - 1] as f64).sqrt(),
             };
-            let middle = if name.ends_with("norm.weight") { 1.0 } else { 0.0 };
+            let middle = if name.ends_with("norm.weight") {
+                1.0
+            } else {
+                0.0
+            };
             let mut random = Random::stream(&[seed, stream_of(&name)]);
             #[expect(clippy::cast_possible_truncation, reason = "weights are f32")]
-            let numbers: Vec<f32> = (0..count).map(|_| (middle + deviation * random.normal()) as f32).collect();
-            tensors.insert(name, Tensor::from_vec(numbers, shape, &Device::Cpu)?.to_device(device)?);
+            let numbers: Vec<f32> = (0..count)
+                .map(|_| (middle + deviation * random.normal()) as f32)
+                .collect();
+            tensors.insert(
+                name,
+                Tensor::from_vec(numbers, shape, &Device::Cpu)?.to_device(device)?,
+            );
         }
         Ok(tensors)
     }
@@ -64,12 +82,22 @@ impl Parameters {
         match lora {
             Some(lora) => {
                 lora.check()?;
-                Ok(Self { trained: lora.factors(tensors.iter(), seed, device)?, frozen: tensors })
+                Ok(Self {
+                    trained: lora.factors(tensors.iter(), seed, device)?,
+                    frozen: tensors,
+                })
             }
             None => {
-                let learns = |(name, tensor): (String, Tensor)| Ok((name, Var::from_tensor(&tensor)?));
-                let trained = tensors.into_iter().map(learns).collect::<Result<_, PolicyError>>()?;
-                Ok(Self { trained, frozen: BTreeMap::new() })
+                let learns =
+                    |(name, tensor): (String, Tensor)| Ok((name, Var::from_tensor(&tensor)?));
+                let trained = tensors
+                    .into_iter()
+                    .map(learns)
+                    .collect::<Result<_, PolicyError>>()?;
+                Ok(Self {
+                    trained,
+                    frozen: BTreeMap::new(),
+                })
             }
         }
     }
@@ -85,16 +113,24 @@ impl Parameters {
     }
 
     /// The weights as a policy without adapters has them: factors multiplied and added.
-    pub(crate) fn merged(&self, lora: Option<&LoraSettings>) -> Result<BTreeMap<String, Tensor>, PolicyError> {
+    pub(crate) fn merged(
+        &self,
+        lora: Option<&LoraSettings>,
+    ) -> Result<BTreeMap<String, Tensor>, PolicyError> {
         let mut merged = self.frozen.clone();
         let Some(lora) = lora else {
-            merged.extend(self.trained.iter().map(|(name, var)| (name.clone(), var.as_detached_tensor())));
+            merged.extend(
+                self.trained
+                    .iter()
+                    .map(|(name, var)| (name.clone(), var.as_detached_tensor())),
+            );
             return Ok(merged);
         };
         for (name, weight) in &mut merged {
             let [a, b] = names(name.strip_suffix(".weight").unwrap_or(name));
             if let (Some(a), Some(b)) = (self.trained.get(&a), self.trained.get(&b)) {
-                let product = (b.as_detached_tensor().matmul(&a.as_detached_tensor())? * lora.scale())?;
+                let product =
+                    (b.as_detached_tensor().matmul(&a.as_detached_tensor())? * lora.scale())?;
                 *weight = (&*weight + product.to_dtype(weight.dtype())?)?;
             }
         }
@@ -105,16 +141,23 @@ impl Parameters {
 /// The stream of random numbers of a name.
 pub(crate) fn stream_of(name: &str) -> u64 {
     let hash = assay_core::Hash::of(name.as_bytes());
-    hash.as_bytes().iter().take(8).fold(0, |word, byte| word << 8 | u64::from(*byte))
+    hash.as_bytes()
+        .iter()
+        .take(8)
+        .fold(0, |word, byte| word << 8 | u64::from(*byte))
 }
 
 /// Refuses what a policy does not run with.
 pub(crate) fn check(config: &DecoderConfig, dtype: DType) -> Result<(), PolicyError> {
     if !matches!(dtype, DType::F32 | DType::BF16 | DType::F16 | DType::F64) {
-        return Err(PolicyError::new(format!("policies do not run in {dtype:?}")));
+        return Err(PolicyError::new(format!(
+            "policies do not run in {dtype:?}"
+        )));
     }
     if config.vocabulary > u32::MAX as usize {
-        return Err(PolicyError::new("the vocabulary is larger than ids of tokens are"));
+        return Err(PolicyError::new(
+            "the vocabulary is larger than ids of tokens are",
+        ));
     }
     Ok(())
 }

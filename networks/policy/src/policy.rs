@@ -43,7 +43,12 @@ impl Policy {
     ///
     /// # Errors
     /// What is missing or not known, and what to do.
-    pub fn open(directory: &Path, device: &Device, dtype: DType, options: &PolicyOptions) -> Result<Self, PolicyError> {
+    pub fn open(
+        directory: &Path,
+        device: &Device,
+        dtype: DType,
+        options: &PolicyOptions,
+    ) -> Result<Self, PolicyError> {
         let directory = Directory::open(directory)?;
         let json = directory.config()?;
         let weights = directory.weights(device, dtype)?;
@@ -55,7 +60,11 @@ impl Policy {
     ///
     /// # Errors
     /// The configuration is none of a decoder.
-    pub fn draw(json: Value, device: &Device, options: &PolicyOptions) -> Result<Self, PolicyError> {
+    pub fn draw(
+        json: Value,
+        device: &Device,
+        options: &PolicyOptions,
+    ) -> Result<Self, PolicyError> {
         let tensors = Parameters::draw(&json, options.seed, device)?;
         Self::new(json, tensors, device, DType::F32, options)
     }
@@ -73,7 +82,16 @@ impl Policy {
         let decoder = decoder(&config, &parameters, options.lora.as_ref(), true)?;
         let frequencies = config.rope.frequencies(config.head_dim);
         let (lora, device) = (options.lora.clone(), device.clone());
-        Ok(Self { json, config, parameters, lora, decoder, frequencies, dtype, device })
+        Ok(Self {
+            json,
+            config,
+            parameters,
+            lora,
+            decoder,
+            frequencies,
+            dtype,
+            device,
+        })
     }
 
     /// What learns, under its name.
@@ -85,13 +103,23 @@ impl Policy {
     /// Numbers that learn.
     #[must_use]
     pub fn trained(&self) -> usize {
-        self.parameters.trained.values().map(|var| var.elem_count()).sum()
+        self.parameters
+            .trained
+            .values()
+            .map(|var| var.elem_count())
+            .sum()
     }
 
     /// Numbers in all.
     #[must_use]
     pub fn size(&self) -> usize {
-        self.trained() + self.parameters.frozen.values().map(Tensor::elem_count).sum::<usize>()
+        self.trained()
+            + self
+                .parameters
+                .frozen
+                .values()
+                .map(Tensor::elem_count)
+                .sum::<usize>()
     }
 
     /// Ids of tokens there are.
@@ -131,10 +159,20 @@ impl Policy {
     pub fn snapshot(&self) -> Result<Self, PolicyError> {
         let tensors = self.parameters.merged(self.lora.as_ref())?;
         let copy = |(name, tensor): (String, Tensor)| Ok((name, tensor.copy()?));
-        let frozen = tensors.into_iter().map(copy).collect::<Result<_, PolicyError>>()?;
-        let parameters = Parameters { trained: BTreeMap::new(), frozen };
+        let frozen = tensors
+            .into_iter()
+            .map(copy)
+            .collect::<Result<_, PolicyError>>()?;
+        let parameters = Parameters {
+            trained: BTreeMap::new(),
+            frozen,
+        };
         let decoder = decoder(&self.config, &parameters, None, false)?;
-        let (json, config, frequencies) = (self.json.clone(), self.config.clone(), self.frequencies.clone());
+        let (json, config, frequencies) = (
+            self.json.clone(),
+            self.config.clone(),
+            self.frequencies.clone(),
+        );
         Ok(Self {
             json,
             config,
@@ -163,33 +201,71 @@ impl Policy {
         self.score_by(&self.view()?, batch, temperature)
     }
 
-    fn score_by(&self, decoder: &Decoder, batch: &Batch, temperature: f64) -> Result<Scored, PolicyError> {
+    fn score_by(
+        &self,
+        decoder: &Decoder,
+        batch: &Batch,
+        temperature: f64,
+    ) -> Result<Scored, PolicyError> {
         let mut tape = Tape::default();
         let found = on_workers(|| {
-            let hidden = rows(&self.hidden_by(decoder, &batch.packed, &mut tape)?, &batch.rows, &mut tape)?;
+            let hidden = rows(
+                &self.hidden_by(decoder, &batch.packed, &mut tape)?,
+                &batch.rows,
+                &mut tape,
+            )?;
             let logits = decoder.logits(&hidden, &mut tape)?;
-            let logits = if logits.dtype() == DType::F64 { logits } else { logits.to_dtype(DType::F32)? };
+            let logits = if logits.dtype() == DType::F64 {
+                logits
+            } else {
+                logits.to_dtype(DType::F32)?
+            };
             log_probs(&logits, &batch.scored, temperature, &mut tape)
         })?;
         Ok(Scored::new(&found, tape)?)
     }
 
-    /// Hidden states of the last token of each text behind the last norm, `[texts, hidden]`, without a graph.
+    /// Hidden states of the last token of each text behind the last norm, `[texts, hidden]`,
+    /// without a graph.
     ///
     /// # Errors
     /// A text without a token, ids that the vocabulary has not, no room on the device.
     pub fn states(&self, texts: &[&[u32]]) -> Result<Tensor, PolicyError> {
-        let packed = Packed::new(texts.iter().map(|text| [*text, &[]]), self.vocabulary(), &self.device)?;
+        let packed = Packed::new(
+            texts.iter().map(|text| [*text, &[]]),
+            self.vocabulary(),
+            &self.device,
+        )?;
         let (decoder, mut tape, last) = (self.view()?, Tape::default(), self.ids(&packed.last())?);
-        Ok(on_workers(|| rows(&self.hidden_by(&decoder, &packed, &mut tape)?, &last, &mut tape))?)
+        Ok(on_workers(|| {
+            rows(
+                &self.hidden_by(&decoder, &packed, &mut tape)?,
+                &last,
+                &mut tape,
+            )
+        })?)
     }
 
-    fn hidden_by(&self, decoder: &Decoder, packed: &Packed, tape: &mut Tape) -> candle_core::Result<Tensor> {
+    fn hidden_by(
+        &self,
+        decoder: &Decoder,
+        packed: &Packed,
+        tape: &mut Tape,
+    ) -> candle_core::Result<Tensor> {
         let turns = self.turns(&packed.positions)?;
-        decoder.hidden(&packed.ids, &turns, &mut Inside { packed, windows: &self.config.windows }, tape)
+        decoder.hidden(
+            &packed.ids,
+            &turns,
+            &mut Inside {
+                packed,
+                windows: &self.config.windows,
+            },
+            tape,
+        )
     }
 
-    /// A decoder over the same numbers that keeps no graph: what it reads follows every step of learning.
+    /// A decoder over the same numbers that keeps no graph: what it reads follows every step of
+    /// learning.
     pub(crate) fn view(&self) -> Result<Decoder, PolicyError> {
         decoder(&self.config, &self.parameters, self.lora.as_ref(), false)
     }
@@ -203,7 +279,8 @@ impl Policy {
         Tensor::from_slice(ids, ids.len(), &self.device)
     }
 
-    /// Writes the policy into a directory, as Hugging Face lays it out; adapters are multiplied into the weights.
+    /// Writes the policy into a directory, as Hugging Face lays it out; adapters are multiplied
+    /// into the weights.
     ///
     /// # Errors
     /// Which file cannot be written.
@@ -216,13 +293,22 @@ impl Policy {
     /// # Errors
     /// Which file cannot be written.
     pub fn save_adapters(&self, directory: &Path) -> Result<(), PolicyError> {
-        let Some(lora) = &self.lora else { return Ok(()) };
-        save::tensors(&directory.join("adapter_model.safetensors"), &self.numbers())?;
+        let Some(lora) = &self.lora else {
+            return Ok(());
+        };
+        save::tensors(
+            &directory.join("adapter_model.safetensors"),
+            &self.numbers(),
+        )?;
         let config = format!("{:#}\n", lora.config());
-        Ok(save::bytes(&directory.join("adapter_config.json"), config.as_bytes())?)
+        Ok(save::bytes(
+            &directory.join("adapter_config.json"),
+            config.as_bytes(),
+        )?)
     }
 
-    /// All numbers under the names that Hugging Face gives them, adapters multiplied into the weights.
+    /// All numbers under the names that Hugging Face gives them, adapters multiplied into the
+    /// weights.
     ///
     /// # Errors
     /// The device has no room.
@@ -233,7 +319,11 @@ impl Policy {
     /// The numbers that learn, under their names, as views.
     #[must_use]
     pub fn numbers(&self) -> BTreeMap<String, Tensor> {
-        self.parameters.trained.iter().map(|(name, var)| (name.clone(), var.as_detached_tensor())).collect()
+        self.parameters
+            .trained
+            .iter()
+            .map(|(name, var)| (name.clone(), var.as_detached_tensor()))
+            .collect()
     }
 
     /// Sets what learns to these numbers, bit for bit.
@@ -243,13 +333,19 @@ impl Policy {
     pub fn restore(&self, numbers: &BTreeMap<String, Tensor>) -> Result<(), PolicyError> {
         let own = &self.parameters.trained;
         if let Some(name) = own.keys().find(|name| !numbers.contains_key(*name)) {
-            return Err(PolicyError::new(format!("the checkpoint has no `{name}`: it is of another policy")));
+            return Err(PolicyError::new(format!(
+                "the checkpoint has no `{name}`: it is of another policy"
+            )));
         }
         if let Some(name) = numbers.keys().find(|name| !own.contains_key(*name)) {
-            return Err(PolicyError::new(format!("the checkpoint has `{name}`, and the policy has not")));
+            return Err(PolicyError::new(format!(
+                "the checkpoint has `{name}`, and the policy has not"
+            )));
         }
         for (name, var) in own {
-            let tensor = numbers[name].to_dtype(var.dtype())?.to_device(&self.device)?;
+            let tensor = numbers[name]
+                .to_dtype(var.dtype())?
+                .to_device(&self.device)?;
             if tensor.shape() != var.shape() {
                 let (there, here) = (tensor.shape(), var.shape());
                 return Err(PolicyError::new(format!(
@@ -268,11 +364,23 @@ impl Policy {
     pub(crate) fn widened(self) -> Self {
         let wide = |tensor: &Tensor| tensor.to_dtype(DType::F64).unwrap();
         let trained = self.parameters.trained.iter();
-        let trained = trained.map(|(name, var)| (name.clone(), Var::from_tensor(&wide(var)).unwrap())).collect();
-        let frozen = self.parameters.frozen.iter().map(|(name, tensor)| (name.clone(), wide(tensor))).collect();
+        let trained = trained
+            .map(|(name, var)| (name.clone(), Var::from_tensor(&wide(var)).unwrap()))
+            .collect();
+        let frozen = self
+            .parameters
+            .frozen
+            .iter()
+            .map(|(name, tensor)| (name.clone(), wide(tensor)))
+            .collect();
         let parameters = Parameters { trained, frozen };
         let decoder = decoder(&self.config, &parameters, self.lora.as_ref(), true).unwrap();
-        Self { parameters, decoder, dtype: DType::F64, ..self }
+        Self {
+            parameters,
+            decoder,
+            dtype: DType::F64,
+            ..self
+        }
     }
 }
 
@@ -285,13 +393,23 @@ fn decoder(
     let adapter = |projection: &str| -> candle_core::Result<Option<Adapter>> {
         let Some(lora) = lora else { return Ok(None) };
         let [a, b] = names(projection);
-        let factor = |name: &str| Ok::<_, candle_core::Error>(Weight::Plain(parameters.tensor(name, learns)?));
+        let factor = |name: &str| {
+            Ok::<_, candle_core::Error>(Weight::Plain(parameters.tensor(name, learns)?))
+        };
         if !parameters.trained.contains_key(&a) {
             return Ok(None);
         }
-        Ok(Some(Adapter { a: factor(&a)?, b: factor(&b)?, scale: lora.scale() }))
+        Ok(Some(Adapter {
+            a: factor(&a)?,
+            b: factor(&b)?,
+            scale: lora.scale(),
+        }))
     };
-    Ok(Decoder::new(config, &|name| parameters.tensor(name, learns), &adapter)?)
+    Ok(Decoder::new(
+        config,
+        &|name| parameters.tensor(name, learns),
+        &adapter,
+    )?)
 }
 
 /// Attention among the tokens of a batch.

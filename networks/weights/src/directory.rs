@@ -1,4 +1,5 @@
-//! The directory of a model: its texts, which files hold its weights, and one hash of everything that decides a number.
+//! The directory of a model: its texts, which files hold its weights, and one hash of everything
+//! that decides a number.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -47,9 +48,14 @@ impl Directory {
     /// It is none, or holds a file of texts that cannot be read whole.
     pub fn open(path: &Path) -> Result<Self, LoadError> {
         if !path.is_dir() {
-            return Err(LoadError::new(format!("`{}` is no directory", path.display())));
+            return Err(LoadError::new(format!(
+                "`{}` is no directory",
+                path.display()
+            )));
         }
-        let directory = Self { path: path.to_owned() };
+        let directory = Self {
+            path: path.to_owned(),
+        };
         directory.check()?;
         Ok(directory)
     }
@@ -60,10 +66,16 @@ impl Directory {
     /// It is larger than 256 MiB, or no UTF-8.
     pub fn text(&self, name: &str) -> Result<Option<String>, LoadError> {
         let path = self.path.join(name);
-        let at_fault = |error: std::io::Error| LoadError::new(format!("`{name}` cannot be read: {error}"));
-        let Ok(facts) = fs::metadata(&path) else { return Ok(None) };
+        let at_fault =
+            |error: std::io::Error| LoadError::new(format!("`{name}` cannot be read: {error}"));
+        let Ok(facts) = fs::metadata(&path) else {
+            return Ok(None);
+        };
         if !facts.is_file() || facts.len() > MAX_TEXT {
-            return Err(LoadError::new(format!("`{name}` is no file of at most {} MiB", MAX_TEXT >> 20)));
+            return Err(LoadError::new(format!(
+                "`{name}` is no file of at most {} MiB",
+                MAX_TEXT >> 20
+            )));
         }
         fs::read_to_string(&path).map(Some).map_err(at_fault)
     }
@@ -74,19 +86,22 @@ impl Directory {
     /// As [`Directory::text`], or it is no JSON.
     pub fn json(&self, name: &str) -> Result<Option<Value>, LoadError> {
         let parse = |text: String| {
-            serde_json::from_str(&text).map_err(|error| LoadError::new(format!("`{name}` is no JSON: {error}")))
+            serde_json::from_str(&text)
+                .map_err(|error| LoadError::new(format!("`{name}` is no JSON: {error}")))
         };
         self.text(name)?.map(parse).transpose()
     }
 
     /// Holds every file that decides a number to be one, and of a size that can be read.
     fn check(&self) -> Result<(), LoadError> {
-        TEXTS.iter().try_for_each(|name| match fs::metadata(self.path.join(name)) {
-            Ok(facts) if !facts.is_file() || facts.len() > MAX_TEXT => {
-                Err(LoadError::new(format!("`{name}` is no file of at most {} MiB", MAX_TEXT >> 20)))
-            }
-            _ => Ok(()),
-        })
+        TEXTS
+            .iter()
+            .try_for_each(|name| match fs::metadata(self.path.join(name)) {
+                Ok(facts) if !facts.is_file() || facts.len() > MAX_TEXT => Err(LoadError::new(
+                    format!("`{name}` is no file of at most {} MiB", MAX_TEXT >> 20),
+                )),
+                _ => Ok(()),
+            })
     }
 
     /// The model's configuration, `config.json`.
@@ -95,7 +110,10 @@ impl Directory {
     /// It is missing, or no JSON.
     pub fn config(&self) -> Result<Value, LoadError> {
         self.json(CONFIG)?.ok_or_else(|| {
-            LoadError::new(format!("`{}` has no `{CONFIG}`; is it the directory of a model?", self.path.display()))
+            LoadError::new(format!(
+                "`{}` has no `{CONFIG}`; is it the directory of a model?",
+                self.path.display()
+            ))
         })
     }
 
@@ -113,23 +131,29 @@ impl Directory {
         let map = index.get("weight_map").and_then(Value::as_object);
         let map = map.ok_or_else(|| LoadError::new(format!("`{INDEX}` has no `weight_map`")))?;
         let names: BTreeSet<&str> = map.values().filter_map(Value::as_str).collect();
-        let inside = |name: &&str| Path::new(name).components().count() == 1 && !name.starts_with('.');
+        let inside =
+            |name: &&str| Path::new(name).components().count() == 1 && !name.starts_with('.');
         if let Some(name) = names.iter().find(|name| !inside(name)) {
-            return Err(LoadError::new(format!("`{INDEX}` names `{name}`, which is not beside it")));
+            return Err(LoadError::new(format!(
+                "`{INDEX}` names `{name}`, which is not beside it"
+            )));
         }
         Ok(names.into_iter().map(|name| self.path.join(name)).collect())
     }
 
-    /// Maps the weights, to be given as `dtype` on `device`: `model.safetensors`, or the files that its index names.
+    /// Maps the weights, to be given as `dtype` on `device`: `model.safetensors`, or the files that
+    /// its index names.
     ///
     /// # Errors
-    /// No such file, or one that cannot be read; an index that names files elsewhere; a tensor in two files.
+    /// No such file, or one that cannot be read; an index that names files elsewhere; a tensor in
+    /// two files.
     pub fn weights(&self, device: &Device, dtype: DType) -> Result<Weights, LoadError> {
         let mut files = Vec::new();
         let mut places = BTreeMap::new();
         for path in self.weight_files()? {
-            let at_fault =
-                |error: &dyn std::fmt::Display| LoadError::new(format!("`{}` cannot be read: {error}", path.display()));
+            let at_fault = |error: &dyn std::fmt::Display| {
+                LoadError::new(format!("`{}` cannot be read: {error}", path.display()))
+            };
             let file = map::map(&path).map_err(|error| at_fault(&error))?;
             let names: Vec<String> = SafeTensors::deserialize(&file)
                 .map_err(|error| at_fault(&error))?
@@ -139,7 +163,9 @@ impl Directory {
                 .collect();
             for name in names {
                 if places.insert(name.clone(), files.len()).is_some() {
-                    return Err(LoadError::new(format!("the tensor `{name}` is in two files")));
+                    return Err(LoadError::new(format!(
+                        "the tensor `{name}` is in two files"
+                    )));
                 }
             }
             files.push(file);
@@ -147,11 +173,16 @@ impl Directory {
         Ok(Weights::mapped(files, places, device, dtype))
     }
 
-    /// Hash of everything that decides a number: configuration, weights, the tokenizer's files and the options, in hex.
+    /// Hash of everything that decides a number: configuration, weights, the tokenizer's files and
+    /// the options, in hex.
     ///
     /// # Errors
     /// A file that cannot be read, or options without a JSON form.
-    pub fn version(&self, weights: &Weights, options: &impl Serialize) -> Result<String, LoadError> {
+    pub fn version(
+        &self,
+        weights: &Weights,
+        options: &impl Serialize,
+    ) -> Result<String, LoadError> {
         let mut hasher = blake3::Hasher::new();
         let mut part = |bytes: &[u8]| {
             hasher.update(&(bytes.len() as u64).to_le_bytes());
@@ -161,7 +192,11 @@ impl Directory {
             part(self.text(name)?.unwrap_or_default().as_bytes());
         }
         let options = serde_json::to_vec(options);
-        part(&options.map_err(|error| LoadError::new(format!("the options have no JSON form: {error}")))?);
+        part(
+            &options.map_err(|error| {
+                LoadError::new(format!("the options have no JSON form: {error}"))
+            })?,
+        );
         part(format!("{:?}", weights.dtype()).as_bytes());
         weights.files().for_each(part);
         Ok(hasher.finalize().to_hex().to_string())
@@ -181,7 +216,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         for (file, name, value) in files {
             let tensor = Tensor::new(&[*value], &Device::Cpu).unwrap();
-            save::tensors(&folder.path().join(file), &BTreeMap::from([((*name).to_owned(), tensor)])).unwrap();
+            save::tensors(
+                &folder.path().join(file),
+                &BTreeMap::from([((*name).to_owned(), tensor)]),
+            )
+            .unwrap();
         }
         folder
     }
@@ -200,9 +239,15 @@ mod tests {
 
     #[test]
     fn an_index_says_which_files_are_read() {
-        let folder =
-            directory(&[("1.safetensors", "a", 1.0), ("2.safetensors", "b", 2.0), ("model.safetensors", "c", 3.0)]);
-        index(folder.path(), &json!({"a": "1.safetensors", "b": "2.safetensors"}));
+        let folder = directory(&[
+            ("1.safetensors", "a", 1.0),
+            ("2.safetensors", "b", 2.0),
+            ("model.safetensors", "c", 3.0),
+        ]);
+        index(
+            folder.path(),
+            &json!({"a": "1.safetensors", "b": "2.safetensors"}),
+        );
         let weights = weights(folder.path()).unwrap();
         assert_eq!(weights.values("b", &[1]).unwrap(), [2.0]);
         assert!(!weights.has("c"));
@@ -212,11 +257,17 @@ mod tests {
     #[test]
     fn an_index_that_leaves_the_directory_or_names_a_tensor_twice_is_refused() {
         let folder = directory(&[("1.safetensors", "a", 1.0), ("2.safetensors", "a", 2.0)]);
-        index(folder.path(), &json!({"a": "1.safetensors", "b": "2.safetensors"}));
+        index(
+            folder.path(),
+            &json!({"a": "1.safetensors", "b": "2.safetensors"}),
+        );
         assert!(refusal(folder.path()).contains("the tensor `a` is in two files"));
         for outside in ["../1.safetensors", "/1.safetensors", ".1.safetensors"] {
             index(folder.path(), &json!({ "a": outside }));
-            assert!(refusal(folder.path()).contains("which is not beside it"), "{outside}");
+            assert!(
+                refusal(folder.path()).contains("which is not beside it"),
+                "{outside}"
+            );
         }
         index(folder.path(), &json!({"a": "3.safetensors"}));
         assert!(refusal(folder.path()).contains("3.safetensors` cannot be read"));
@@ -229,7 +280,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert!(refusal(&folder.path().join("absent")).contains("is no directory"));
         assert!(refusal(folder.path()).contains("there is no `model.safetensors`"));
-        let error = Directory::open(folder.path()).unwrap().config().unwrap_err().to_string();
+        let error = Directory::open(folder.path())
+            .unwrap()
+            .config()
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("has no `config.json`"), "{error}");
         fs::write(folder.path().join("model.safetensors"), "no tensors").unwrap();
         assert!(refusal(folder.path()).contains("cannot be read"));
@@ -242,7 +297,9 @@ mod tests {
         let folder = directory(&[("model.safetensors", "a", 1.0)]);
         let version = |dtype: DType, options: &str| {
             let directory = Directory::open(folder.path()).unwrap();
-            directory.version(&directory.weights(&Device::Cpu, dtype).unwrap(), &options).unwrap()
+            directory
+                .version(&directory.weights(&Device::Cpu, dtype).unwrap(), &options)
+                .unwrap()
         };
         let mut seen = BTreeSet::from([version(DType::F32, "")]);
         assert!(!seen.insert(version(DType::F32, "")));
@@ -253,7 +310,11 @@ mod tests {
         fs::write(folder.path().join("README.md"), "says nothing of numbers").unwrap();
         assert!(!seen.insert(version(DType::F32, "")));
         let tensor = Tensor::new(&[2f32], &Device::Cpu).unwrap();
-        save::tensors(&folder.path().join(SINGLE), &BTreeMap::from([("a".to_owned(), tensor)])).unwrap();
+        save::tensors(
+            &folder.path().join(SINGLE),
+            &BTreeMap::from([("a".to_owned(), tensor)]),
+        )
+        .unwrap();
         assert!(seen.insert(version(DType::F32, "")));
     }
 }

@@ -18,7 +18,12 @@ impl LoadError {
 /// What an error of the device says, without the backtrace that may follow it.
 #[must_use]
 pub fn first_line(error: &candle_core::Error) -> String {
-    error.to_string().lines().next().unwrap_or_default().to_owned()
+    error
+        .to_string()
+        .lines()
+        .next()
+        .unwrap_or_default()
+        .to_owned()
 }
 
 impl From<candle_core::Error> for LoadError {
@@ -38,7 +43,10 @@ pub struct SaveError {
 impl SaveError {
     /// An error of writing `path`.
     pub(crate) fn new(path: &Path, problem: &impl ToString) -> Self {
-        Self { path: path.display().to_string(), problem: problem.to_string() }
+        Self {
+            path: path.display().to_string(),
+            problem: problem.to_string(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
-//! What the directory of a model holds: its configuration, and tensors under their names, as Hugging Face lays them out. Reads
-//! them, writes them, and makes them up for tests. Owns no forward pass and no tokenizer.
+//! What the directory of a model holds: its configuration, and tensors under their names, as
+//! Hugging Face lays them out. Reads them, writes them, and makes them up for tests. Owns no
+//! forward pass and no tokenizer.
 
 pub mod config;
 mod directory;

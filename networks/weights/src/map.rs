@@ -14,7 +14,8 @@ pub(crate) fn map(path: &Path) -> io::Result<Mmap> {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no file"));
     }
     let file = File::open(path)?;
-    // SAFETY: the bytes are only read, and everything read from them is checked as if it were hostile. A file that is cut short
-    // under the map ends the process by a signal, as documented for operators: weights are replaced by new files, never in place.
+    // SAFETY: the bytes are only read, and everything read from them is checked as if it were
+    // hostile. A file that is cut short under the map ends the process by a signal, as documented
+    // for operators: weights are replaced by new files, never in place.
     unsafe { Mmap::map(&file) }
 }

@@ -21,21 +21,39 @@ pub struct Weights {
 /// Where numbers come from.
 enum Source {
     /// Files, and in which of them each tensor is.
-    Files { files: Vec<Mmap>, places: BTreeMap<String, usize> },
+    Files {
+        files: Vec<Mmap>,
+        places: BTreeMap<String, usize>,
+    },
     /// Nowhere: sizes of tensors that are made up.
     Made(BTreeMap<String, Vec<usize>>),
 }
 
 impl Weights {
     /// Tensors in files, and in which of them each is.
-    pub(crate) fn mapped(files: Vec<Mmap>, places: BTreeMap<String, usize>, device: &Device, dtype: DType) -> Self {
-        Self { source: Source::Files { files, places }, used: RefCell::default(), device: device.clone(), dtype }
+    pub(crate) fn mapped(
+        files: Vec<Mmap>,
+        places: BTreeMap<String, usize>,
+        device: &Device,
+        dtype: DType,
+    ) -> Self {
+        Self {
+            source: Source::Files { files, places },
+            used: RefCell::default(),
+            device: device.clone(),
+            dtype,
+        }
     }
 
     /// Weights out of nothing for tensors of these sizes.
     #[must_use]
     pub fn made(shapes: BTreeMap<String, Vec<usize>>, device: &Device, dtype: DType) -> Self {
-        Self { source: Source::Made(shapes), used: RefCell::default(), device: device.clone(), dtype }
+        Self {
+            source: Source::Made(shapes),
+            used: RefCell::default(),
+            device: device.clone(),
+            dtype,
+        }
     }
 
     /// The bytes of the files.
@@ -89,7 +107,13 @@ impl Weights {
     }
 
     fn counted(&self, counts: impl Fn(&str) -> bool) -> u64 {
-        let size = |name: &str| self.shape(name).unwrap_or_default().iter().map(|size| *size as u64).product::<u64>();
+        let size = |name: &str| {
+            self.shape(name)
+                .unwrap_or_default()
+                .iter()
+                .map(|size| *size as u64)
+                .product::<u64>()
+        };
         self.names().filter(|name| counts(name)).map(size).sum()
     }
 
@@ -99,7 +123,11 @@ impl Weights {
         match &self.source {
             Source::Files { files, places } => {
                 let file = files.get(*places.get(name)?)?;
-                SafeTensors::deserialize(file).ok()?.tensor(name).ok().map(|tensor| tensor.shape().to_vec())
+                SafeTensors::deserialize(file)
+                    .ok()?
+                    .tensor(name)
+                    .ok()
+                    .map(|tensor| tensor.shape().to_vec())
             }
             Source::Made(shapes) => shapes.get(name).cloned(),
         }
@@ -122,23 +150,43 @@ impl Weights {
         Ok(tensor.flatten_all()?.to_vec1()?)
     }
 
-    fn read(&self, name: &str, shape: &[usize], device: &Device, dtype: DType) -> Result<Tensor, LoadError> {
-        let there = self.shape(name).ok_or_else(|| LoadError::new(format!("the tensor `{name}` is missing")))?;
-        let at_fault = |error: &dyn std::fmt::Display| LoadError::new(format!("the tensor `{name}`: {error}"));
+    fn read(
+        &self,
+        name: &str,
+        shape: &[usize],
+        device: &Device,
+        dtype: DType,
+    ) -> Result<Tensor, LoadError> {
+        let there = self
+            .shape(name)
+            .ok_or_else(|| LoadError::new(format!("the tensor `{name}` is missing")))?;
+        let at_fault =
+            |error: &dyn std::fmt::Display| LoadError::new(format!("the tensor `{name}`: {error}"));
         if there != shape {
-            return Err(at_fault(&format!("has the sizes {there:?}, and {shape:?} are expected")));
+            return Err(at_fault(&format!(
+                "has the sizes {there:?}, and {shape:?} are expected"
+            )));
         }
         self.used.borrow_mut().insert(name.to_owned());
         let tensor = match &self.source {
             Source::Files { files, places } => {
-                let tensors = SafeTensors::deserialize(&files[places[name]]).map_err(|error| at_fault(&error))?;
+                let tensors = SafeTensors::deserialize(&files[places[name]])
+                    .map_err(|error| at_fault(&error))?;
                 let view = tensors.tensor(name).map_err(|error| at_fault(&error))?;
-                if !matches!(view.dtype(), Dtype::F32 | Dtype::F16 | Dtype::BF16 | Dtype::F64) {
-                    return Err(at_fault(&format!("holds {:?}; quantised weights are not read", view.dtype())));
+                if !matches!(
+                    view.dtype(),
+                    Dtype::F32 | Dtype::F16 | Dtype::BF16 | Dtype::F64
+                ) {
+                    return Err(at_fault(&format!(
+                        "holds {:?}; quantised weights are not read",
+                        view.dtype()
+                    )));
                 }
                 view.load(&Device::Cpu)?
             }
-            Source::Made(_) => Tensor::from_vec(synthetic::values(name, shape), shape, &Device::Cpu)?,
+            Source::Made(_) => {
+                Tensor::from_vec(synthetic::values(name, shape), shape, &Device::Cpu)?
+            }
         };
         Ok(tensor.to_dtype(dtype)?.to_device(device)?)
     }
@@ -148,21 +196,36 @@ impl Weights {
         self.used.borrow_mut().insert(name.to_owned());
     }
 
-    /// Refuses tensors nobody asked for: a part that is not read would leave numbers that mean nothing.
+    /// Refuses tensors nobody asked for: a part that is not read would leave numbers that mean
+    /// nothing.
     ///
     /// # Errors
     /// Names of up to five of them.
     pub fn all_used(&self) -> Result<(), LoadError> {
         let used = self.used.borrow();
-        let ignored = |name: &str| name.ends_with("rotary_emb.inv_freq") || name.ends_with("position_ids");
-        let left: Vec<&str> = self.names().filter(|name| !used.contains(*name) && !ignored(name)).collect();
+        let ignored =
+            |name: &str| name.ends_with("rotary_emb.inv_freq") || name.ends_with("position_ids");
+        let left: Vec<&str> = self
+            .names()
+            .filter(|name| !used.contains(*name) && !ignored(name))
+            .collect();
         if left.is_empty() {
             return Ok(());
         }
-        let some = left.iter().take(5).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let more = if left.len() > 5 { format!(" and {} more", left.len() - 5) } else { String::new() };
+        let some = left
+            .iter()
+            .take(5)
+            .map(|name| format!("`{name}`"))
+            .collect::<Vec<_>>()
+            .join(", ");
+        let more = if left.len() > 5 {
+            format!(" and {} more", left.len() - 5)
+        } else {
+            String::new()
+        };
         let message = format!(
-            "no part of the model reads {some}{more}: is it another architecture or head than its configuration says?"
+            "no part of the model reads {some}{more}: is it another architecture or head than its \
+             configuration says?"
         );
         Err(LoadError::new(message))
     }
@@ -175,17 +238,30 @@ mod tests {
 
     fn saved(tensors: &[(&str, Tensor)]) -> Weights {
         let folder = tempfile::tempdir().unwrap();
-        let tensors = tensors.iter().map(|(name, tensor)| ((*name).to_owned(), tensor.clone())).collect();
+        let tensors = tensors
+            .iter()
+            .map(|(name, tensor)| ((*name).to_owned(), tensor.clone()))
+            .collect();
         save::tensors(&folder.path().join("model.safetensors"), &tensors).unwrap();
-        Directory::open(folder.path()).unwrap().weights(&Device::Cpu, DType::F32).unwrap()
+        Directory::open(folder.path())
+            .unwrap()
+            .weights(&Device::Cpu, DType::F32)
+            .unwrap()
     }
 
     #[test]
     fn a_tensor_of_other_sizes_or_numbers_is_refused() {
         let floats = Tensor::new(&[[1f32, 2.0]], &Device::Cpu).unwrap();
-        let weights = saved(&[("w", floats), ("ids", Tensor::new(&[1u32], &Device::Cpu).unwrap())]);
-        let refusal = |name: &str, shape: &[usize]| weights.tensor(name, shape).err().unwrap().to_string();
-        assert_eq!(refusal("w", &[2, 1]), "the tensor `w`: has the sizes [1, 2], and [2, 1] are expected");
+        let weights = saved(&[
+            ("w", floats),
+            ("ids", Tensor::new(&[1u32], &Device::Cpu).unwrap()),
+        ]);
+        let refusal =
+            |name: &str, shape: &[usize]| weights.tensor(name, shape).err().unwrap().to_string();
+        assert_eq!(
+            refusal("w", &[2, 1]),
+            "the tensor `w`: has the sizes [1, 2], and [2, 1] are expected"
+        );
         assert_eq!(refusal("v", &[2]), "the tensor `v` is missing");
         assert!(refusal("ids", &[1]).contains("quantised weights are not read"));
         assert_eq!(weights.values("w", &[1, 2]).unwrap(), [1.0, 2.0]);
@@ -194,21 +270,47 @@ mod tests {
     #[test]
     fn tensors_nobody_asked_for_are_told() {
         let one = Tensor::new(&[1f32], &Device::Cpu).unwrap();
-        let weights = saved(&[("a", one.clone()), ("b", one.clone()), ("c", one.clone()), ("x.position_ids", one)]);
+        let weights = saved(&[
+            ("a", one.clone()),
+            ("b", one.clone()),
+            ("c", one.clone()),
+            ("x.position_ids", one),
+        ]);
         weights.tensor("a", &[1]).unwrap();
         weights.pass_over("b");
-        assert!(weights.all_used().unwrap_err().to_string().contains("no part of the model reads `c`:"));
+        assert!(
+            weights
+                .all_used()
+                .unwrap_err()
+                .to_string()
+                .contains("no part of the model reads `c`:")
+        );
         weights.tensor("c", &[1]).unwrap();
         weights.all_used().unwrap();
     }
 
     #[test]
     fn parameters_are_counted_with_and_without_embeddings() {
-        let shapes = [("embed_tokens.weight", vec![5, 2]), ("down.weight", vec![2, 3])];
-        let shapes = shapes.into_iter().map(|(name, shape)| (name.to_owned(), shape)).collect();
+        let shapes = [
+            ("embed_tokens.weight", vec![5, 2]),
+            ("down.weight", vec![2, 3]),
+        ];
+        let shapes = shapes
+            .into_iter()
+            .map(|(name, shape)| (name.to_owned(), shape))
+            .collect();
         let weights = Weights::made(shapes, &Device::Cpu, DType::F32);
-        assert_eq!((weights.parameters(), weights.embedding_parameters()), (16, 10));
-        assert_eq!(weights.tensor("down.weight", &[2, 3]).unwrap().dims(), [2, 3]);
-        assert_eq!(weights.values("down.weight", &[2, 3]).unwrap(), synthetic::values("down.weight", &[2, 3]));
+        assert_eq!(
+            (weights.parameters(), weights.embedding_parameters()),
+            (16, 10)
+        );
+        assert_eq!(
+            weights.tensor("down.weight", &[2, 3]).unwrap().dims(),
+            [2, 3]
+        );
+        assert_eq!(
+            weights.values("down.weight", &[2, 3]).unwrap(),
+            synthetic::values("down.weight", &[2, 3])
+        );
     }
 }

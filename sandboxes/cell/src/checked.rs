@@ -1,4 +1,5 @@
-//! Validates replies about databases. Graders index rows by column, so an inconsistent reply is rejected.
+//! Validates replies about databases. Graders index rows by column, so an inconsistent reply is
+//! rejected.
 
 use crate::query::{End, Ran, Reply, Table};
 
@@ -12,8 +13,16 @@ pub(crate) fn reply(reply: &Reply) -> Result<(), &'static str> {
 }
 
 fn ran(ran: &Ran) -> Result<(), &'static str> {
-    let fits = if ran.end == End::Rows { ran.columns.len() == ran.rows.width() } else { ran.rows.is_empty() };
-    if fits { Ok(()) } else { Err("the rows of a run do not match its columns or its end") }
+    let fits = if ran.end == End::Rows {
+        ran.columns.len() == ran.rows.width()
+    } else {
+        ran.rows.is_empty()
+    };
+    if fits {
+        Ok(())
+    } else {
+        Err("the rows of a run do not match its columns or its end")
+    }
 }
 
 fn table(table: &Table) -> Result<(), &'static str> {
@@ -41,7 +50,12 @@ mod tests {
         rows.push([Value::Null]);
         let check = |end: End, columns: &[&str]| {
             let columns = columns.iter().map(|name| (*name).to_owned()).collect();
-            reply(&Reply::Ran(vec![vec![Ran { end, columns, rows: rows.clone(), steps: 0 }]]))
+            reply(&Reply::Ran(vec![vec![Ran {
+                end,
+                columns,
+                rows: rows.clone(),
+                steps: 0,
+            }]]))
         };
         assert!(check(End::Rows, &["a"]).is_ok());
         assert!(check(End::Rows, &["a", "b"]).is_err());
@@ -64,7 +78,11 @@ mod tests {
                 columns: vec![column("a"), column("b")],
                 keys: vec![vec![key]],
                 has_primary_key: true,
-                foreign_keys: vec![ForeignKey { columns, table: "u".to_owned(), references: Vec::new() }],
+                foreign_keys: vec![ForeignKey {
+                    columns,
+                    table: "u".to_owned(),
+                    references: Vec::new(),
+                }],
                 count: 0,
                 sample: Rows::new(width),
             }]))

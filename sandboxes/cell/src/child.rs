@@ -11,8 +11,8 @@ use crate::words::{self, Handler, Words};
 /// First argument of a process that is a cell.
 pub(crate) const ROLE: &str = "__cell";
 
-/// The arguments after the hidden role, when this process was started as a cell. Every binary with a pool of cells asks
-/// this first, before it has threads.
+/// The arguments after the hidden role, when this process was started as a cell. Every binary with
+/// a pool of cells asks this first, before it has threads.
 #[must_use]
 pub fn role() -> Option<Vec<OsString>> {
     let mut arguments = std::env::args_os().skip(1);
@@ -44,21 +44,25 @@ impl Handlers {
         self
     }
 
-    /// Answers requests on standard input until it ends, which it does when the parent is gone. The pool itself may ask
-    /// for `confinement`.
+    /// Answers requests on standard input until it ends, which it does when the parent is gone. The
+    /// pool itself may ask for `confinement`.
     ///
     /// # Errors
-    /// When a pipe breaks, or a request has no handler or cannot be read: then parent and child are not the same binary.
+    /// When a pipe breaks, or a request has no handler or cannot be read: then parent and child are
+    /// not the same binary.
     pub fn serve(self, confinement: Confinement) -> io::Result<()> {
         let Self(mut handlers) = self.with(confine::Answer(confinement));
         let mut requests = BufReader::new(io::stdin().lock());
         let mut replies = io::stdout().lock();
         while let Some(request) = frame::read(&mut requests)? {
-            let handler = request.split_first().and_then(|(kind, body)| Some((handlers.get_mut(kind)?, body)));
+            let handler = request
+                .split_first()
+                .and_then(|(kind, body)| Some((handlers.get_mut(kind)?, body)));
             let (answer, body) = handler.ok_or(io::ErrorKind::InvalidData)?;
             let reply = answer(body).map_err(io::Error::other)?;
             // A reply that is too long fails its own request; the cell can serve others.
-            let reply = frame::finish(reply).or_else(|_| frame::finish(words::framed_too_long()))?;
+            let reply =
+                frame::finish(reply).or_else(|_| frame::finish(words::framed_too_long()))?;
             frame::write(&mut replies, &reply)?;
         }
         Ok(())

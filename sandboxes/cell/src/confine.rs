@@ -1,8 +1,9 @@
-//! What a cell gives up before it touches untrusted work: files, new programs, the network, other processes.
+//! What a cell gives up before it touches untrusted work: files, new programs, the network, other
+//! processes.
 //!
-//! The sandbox inside the cell never needs any of it. These are further walls behind the sandbox, and each works
-//! without the others. Call [`isolate`] first, while the process has one thread, and [`Isolation::confine`] last, once
-//! images are mapped and threads started.
+//! The sandbox inside the cell never needs any of it. These are further walls behind the sandbox,
+//! and each works without the others. Call [`isolate`] first, while the process has one thread, and
+//! [`Isolation::confine`] last, once images are mapped and threads started.
 
 mod files;
 mod filter;
@@ -69,7 +70,9 @@ impl Confinement {
 
     /// Every wall, and whether it is in place.
     pub fn walls(self) -> impl Iterator<Item = (Wall, bool)> {
-        Wall::ALL.into_iter().map(move |wall| (wall, self.has(wall)))
+        Wall::ALL
+            .into_iter()
+            .map(move |wall| (wall, self.has(wall)))
     }
 }
 
@@ -104,14 +107,19 @@ pub struct Isolation {
     namespaces: bool,
 }
 
-/// Leaves the namespaces of the parent, and gives up all files except those in `readable` and the process's own entry
-/// in `/proc`. Must be called before the process has a second thread: existing threads would not be restricted.
+/// Leaves the namespaces of the parent, and gives up all files except those in `readable` and the
+/// process's own entry in `/proc`. Must be called before the process has a second thread: existing
+/// threads would not be restricted.
 #[must_use]
 pub fn isolate(readable: &[&Path]) -> Isolation {
-    // When memory runs out, the kernel should kill a cell rather than the service. Not every system allows this.
+    // When memory runs out, the kernel should kill a cell rather than the service. Not every system
+    // allows this.
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     let namespaces = enter_namespaces().is_ok();
-    Isolation { namespaces, landlock: files::restrict(readable) }
+    Isolation {
+        namespaces,
+        landlock: files::restrict(readable),
+    }
 }
 
 /// Open files a cell may have: its pipes, and room to spare.
@@ -121,9 +129,19 @@ impl Isolation {
     /// Gives up what a cell needs no more. Called once images are mapped and threads started.
     #[must_use]
     pub fn confine(self) -> Confinement {
-        let limits = [(Resource::Core, 0), (Resource::Fsize, 0), (Resource::Nofile, OPEN_FILES)];
+        let limits = [
+            (Resource::Core, 0),
+            (Resource::Fsize, 0),
+            (Resource::Nofile, OPEN_FILES),
+        ];
         for (resource, most) in limits {
-            if let Err(error) = setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) }) {
+            if let Err(error) = setrlimit(
+                resource,
+                Rlimit {
+                    current: Some(most),
+                    maximum: Some(most),
+                },
+            ) {
                 tracing::warn!(?resource, %error, "a limit of the cell stays as it was");
             }
         }
@@ -131,8 +149,15 @@ impl Isolation {
         if let Err(error) = &filtered {
             tracing::warn!(error, "the cell runs without a filter of system calls");
         }
-        let Self { landlock, namespaces } = self;
-        Confinement { seccomp: filtered.is_ok(), landlock, namespaces }
+        let Self {
+            landlock,
+            namespaces,
+        } = self;
+        Confinement {
+            seccomp: filtered.is_ok(),
+            landlock,
+            namespaces,
+        }
     }
 }
 

@@ -4,8 +4,8 @@ use std::fmt;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-/// The end of a process that should have answered. It is never the result of a request: a process also dies when the
-/// system is out of memory or someone kills it.
+/// The end of a process that should have answered. It is never the result of a request: a process
+/// also dies when the system is out of memory or someone kills it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Death {
     reason: String,
@@ -13,19 +13,31 @@ pub struct Death {
 }
 
 /// Signals that a process receives because of its own instructions.
-const CRASHES: [i32; 7] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT, libc::SIGTRAP, libc::SIGSYS];
+const CRASHES: [i32; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGILL,
+    libc::SIGFPE,
+    libc::SIGABRT,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
 
 impl Death {
     pub(crate) fn new(reason: impl Into<String>, status: Option<ExitStatus>) -> Self {
-        Self { reason: reason.into(), status }
+        Self {
+            reason: reason.into(),
+            status,
+        }
     }
 
-    /// Whether the process was ended by its own instructions: not by an exit, nor by a signal such as the SIGKILL of
-    /// the OOM killer.
+    /// Whether the process was ended by its own instructions: not by an exit, nor by a signal such
+    /// as the SIGKILL of the OOM killer.
     #[must_use]
     pub fn is_crash(&self) -> bool {
-        self.status.and_then(|status| status.signal()).is_some_and(|signal| CRASHES.contains(&signal))
+        self.status
+            .and_then(|status| status.signal())
+            .is_some_and(|signal| CRASHES.contains(&signal))
     }
 }
 

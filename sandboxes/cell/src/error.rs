@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::Death;
 
-/// A request was not answered. None of these is the fault of the work itself, but [`CellError::Overran`] may be.
+/// A request was not answered. None of these is the fault of the work itself, but
+/// [`CellError::Overran`] may be.
 #[derive(Debug, thiserror::Error)]
 pub enum CellError {
     /// The process cannot be started.

@@ -4,7 +4,8 @@ use std::io::{self, Read, Write};
 
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
-/// Longest frame, in bytes: above any program, input and output that limits allow, below what would exhaust the parent.
+/// Longest frame, in bytes: above any program, input and output that limits allow, below what would
+/// exhaust the parent.
 pub const MAX_FRAME: usize = 256 << 20;
 
 /// Bytes a frame begins with.
@@ -18,18 +19,28 @@ pub(crate) fn begin() -> Vec<u8> {
 /// Writes the length of a filled frame at its head.
 pub(crate) fn finish(mut frame: Vec<u8>) -> io::Result<Vec<u8>> {
     let length = frame.len() - HEAD;
-    let written = u32::try_from(length).ok().filter(|_| length <= MAX_FRAME).ok_or_else(too_long)?;
+    let written = u32::try_from(length)
+        .ok()
+        .filter(|_| length <= MAX_FRAME)
+        .ok_or_else(too_long)?;
     frame[..HEAD].copy_from_slice(&written.to_le_bytes());
     Ok(frame)
 }
 
 fn checked(length: [u8; HEAD]) -> io::Result<usize> {
     let length = u32::from_le_bytes(length) as usize;
-    if length <= MAX_FRAME { Ok(length) } else { Err(too_long()) }
+    if length <= MAX_FRAME {
+        Ok(length)
+    } else {
+        Err(too_long())
+    }
 }
 
 fn too_long() -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("a frame is longer than {MAX_FRAME} bytes"))
+    io::Error::new(
+        io::ErrorKind::InvalidData,
+        format!("a frame is longer than {MAX_FRAME} bytes"),
+    )
 }
 
 /// Reads one frame; `None` at the end of the stream.

@@ -33,7 +33,10 @@ pub fn read(mut bytes: &[u8]) -> io::Result<Option<Vec<u8>>> {
 /// If the frame is too long or cut off.
 pub fn receive(mut bytes: &[u8]) -> io::Result<Vec<u8>> {
     let mut received = pin!(frame::receive(&mut bytes));
-    match received.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    match received
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
         Poll::Ready(received) => received,
         Poll::Pending => Err(io::ErrorKind::WouldBlock.into()),
     }

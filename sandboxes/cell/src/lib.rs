@@ -1,9 +1,11 @@
-//! Owns the killable processes in which untrusted work runs, and the words spoken with them. Knows no grader and no engine
-//! that runs programs or queries: what a cell does is what its [`Handlers`] do.
+//! Owns the killable processes in which untrusted work runs, and the words spoken with them. Knows
+//! no grader and no engine that runs programs or queries: what a cell does is what its [`Handlers`]
+//! do.
 //!
-//! A cell is the same binary in a hidden role ([`role`]): it answers framed requests on its standard input, one at a time.
-//! Its parent keeps a pool of them ([`Cells`]), kills one that overruns its time and starts another in its place. A cell that
-//! dies costs its request another attempt and affects no other request.
+//! A cell is the same binary in a hidden role ([`role`]): it answers framed requests on its
+//! standard input, one at a time. Its parent keeps a pool of them ([`Cells`]), kills one that
+//! overruns its time and starts another in its place. A cell that dies costs its request another
+//! attempt and affects no other request.
 
 mod checked;
 mod child;

@@ -1,7 +1,7 @@
 //! Logs what a cell writes to its standard error.
 //!
-//! A compromised cell could write without end. So lines are truncated, a limited number of them is logged, and the rest
-//! is read and dropped, so that a cell never blocks on a full pipe.
+//! A compromised cell could write without end. So lines are truncated, a limited number of them is
+//! logged, and the rest is read and dropped, so that a cell never blocks on a full pipe.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 
@@ -22,7 +22,8 @@ struct Lines {
 }
 
 impl Lines {
-    /// Processes a piece of the stream; `log` is called for each complete line that is to be logged.
+    /// Processes a piece of the stream; `log` is called for each complete line that is to be
+    /// logged.
     fn take(&mut self, piece: &[u8], mut log: impl FnMut(&str)) {
         for byte in piece {
             match byte {
@@ -74,20 +75,29 @@ mod tests {
 
     #[test]
     fn joins_lines_across_pieces() {
-        assert_eq!(logged(&[b"one\ntw", b"o\n\n", b"three"]), ["one", "two", "three"]);
+        assert_eq!(
+            logged(&[b"one\ntw", b"o\n\n", b"three"]),
+            ["one", "two", "three"]
+        );
     }
 
     #[test]
     fn truncates_long_lines() {
         let long = vec![b'x'; 1 << 20];
         let lines = logged(&[&long, b"y\nnext\n"]);
-        assert_eq!((lines[0].len(), lines[1].as_str(), lines.len()), (MAX_LINE, "next", 2));
+        assert_eq!(
+            (lines[0].len(), lines[1].as_str(), lines.len()),
+            (MAX_LINE, "next", 2)
+        );
     }
 
     #[test]
     fn limits_the_number_of_logged_lines() {
         let lines = logged(&["flood\n".repeat(100_000).as_bytes()]);
         assert_eq!(lines.len(), MAX_LINES + 1);
-        assert_eq!(lines.last().map(String::as_str), Some("further lines are dropped"));
+        assert_eq!(
+            lines.last().map(String::as_str),
+            Some("further lines are dropped")
+        );
     }
 }

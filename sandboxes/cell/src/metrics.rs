@@ -11,8 +11,15 @@ const CONFINED: &str = "assay_cells_confined";
 pub const NAMES: &[&str] = &[ENDED, CONFINED];
 
 pub(crate) fn describe() {
-    describe_counter!(ENDED, Unit::Count, "Cells that ended while the pool was in use, by reason.");
-    describe_gauge!(CONFINED, "Whether cells are confined by a mechanism of the kernel, by wall.");
+    describe_counter!(
+        ENDED,
+        Unit::Count,
+        "Cells that ended while the pool was in use, by reason."
+    );
+    describe_gauge!(
+        CONFINED,
+        "Whether cells are confined by a mechanism of the kernel, by wall."
+    );
 }
 
 /// Counts a cell that ended or was killed.

@@ -20,7 +20,8 @@ pub struct CellOptions {
     pub program: PathBuf,
     /// What it is told beside the role.
     pub arguments: Vec<OsString>,
-    /// How many cells there are at most. One for each core: threads of one process contend in page faults, processes do not.
+    /// How many cells there are at most. One for each core: threads of one process contend in page
+    /// faults, processes do not.
     pub count: usize,
     /// Requests after which a cell is replaced, so that a compromised cell does not last.
     pub uses: u32,
@@ -35,8 +36,8 @@ pub enum Settled<R> {
     Overran,
 }
 
-/// Cells that receive a request before it fails. One may die because the system is out of memory or an operator kills
-/// processes; after several in a row another attempt is unlikely to succeed.
+/// Cells that receive a request before it fails. One may die because the system is out of memory or
+/// an operator kills processes; after several in a row another attempt is unlikely to succeed.
 const TRIES: usize = 3;
 
 /// How long a cell may take to report its confinement.
@@ -63,17 +64,28 @@ impl Cells {
         Self::with_permits(options, free)
     }
 
-    /// A pool for another kind of work. It has its own processes and shares the limit on running requests: together
-    /// both pools run as many requests at once as this one does alone.
+    /// A pool for another kind of work. It has its own processes and shares the limit on running
+    /// requests: together both pools run as many requests at once as this one does alone.
     #[must_use]
     pub fn sibling(&self, options: CellOptions) -> Self {
-        Self::with_permits(CellOptions { count: self.count(), ..options }, Arc::clone(&self.0.free))
+        Self::with_permits(
+            CellOptions {
+                count: self.count(),
+                ..options
+            },
+            Arc::clone(&self.0.free),
+        )
     }
 
     fn with_permits(options: CellOptions, free: Arc<Semaphore>) -> Self {
         metrics::describe();
         let stopping = watch::Sender::new(false);
-        Self(Arc::new(Inner { options, free, idle: Mutex::new(Vec::new()), stopping }))
+        Self(Arc::new(Inner {
+            options,
+            free,
+            idle: Mutex::new(Vec::new()),
+            stopping,
+        }))
     }
 
     /// Starts one cell for each that may work at once. Best called before the process takes load.
@@ -106,7 +118,10 @@ impl Cells {
     /// [`CellError::Busy`] when none became free in time, [`CellError::Stopping`].
     pub async fn turn(&self, wait: Duration) -> Result<Turn<'_>, CellError> {
         match tokio::time::timeout(wait, self.0.free.acquire()).await {
-            Ok(Ok(_permit)) => Ok(Turn { cells: self, _permit }),
+            Ok(Ok(_permit)) => Ok(Turn {
+                cells: self,
+                _permit,
+            }),
             Ok(Err(_)) => Err(CellError::Stopping),
             Err(_) => Err(CellError::Busy),
         }
@@ -116,7 +131,11 @@ impl Cells {
     ///
     /// # Errors
     /// [`CellError`].
-    pub async fn ask<W: Words>(&self, request: &W, patience: Duration) -> Result<W::Reply, CellError> {
+    pub async fn ask<W: Words>(
+        &self,
+        request: &W,
+        patience: Duration,
+    ) -> Result<W::Reply, CellError> {
         self.turn(Duration::MAX).await?.ask(request, patience).await
     }
 
@@ -124,8 +143,15 @@ impl Cells {
     ///
     /// # Errors
     /// [`CellError`].
-    pub async fn settle<W: Words>(&self, request: &W, patience: Duration) -> Result<Settled<W::Reply>, CellError> {
-        self.turn(Duration::MAX).await?.settle(request, patience).await
+    pub async fn settle<W: Words>(
+        &self,
+        request: &W,
+        patience: Duration,
+    ) -> Result<Settled<W::Reply>, CellError> {
+        self.turn(Duration::MAX)
+            .await?
+            .settle(request, patience)
+            .await
     }
 
     /// How the cells of this pool are confined.
@@ -138,8 +164,9 @@ impl Cells {
         Ok(confinement)
     }
 
-    /// Rejects further requests, fails running ones with [`CellError::Stopping`], and kills all cells. Sibling pools
-    /// get no more turns; their idle cells end when they are stopped or dropped.
+    /// Rejects further requests, fails running ones with [`CellError::Stopping`], and kills all
+    /// cells. Sibling pools get no more turns; their idle cells end when they are stopped or
+    /// dropped.
     pub async fn stop(&self) {
         self.0.stopping.send_replace(true);
         self.0.free.close();
@@ -150,7 +177,11 @@ impl Cells {
     }
 
     /// Sends a framed request to a cell, and to another one if that cell dies.
-    async fn exchange<W: Words>(&self, request: &[u8], patience: Duration) -> Result<W::Reply, CellError> {
+    async fn exchange<W: Words>(
+        &self,
+        request: &[u8],
+        patience: Duration,
+    ) -> Result<W::Reply, CellError> {
         let mut deaths: Vec<Death> = Vec::new();
         loop {
             let mut cell = self.take()?;
@@ -174,8 +205,12 @@ impl Cells {
                     ended(if death.is_crash() { "crashed" } else { "died" });
                     deaths.push(death);
                     if deaths.len() == TRIES {
-                        // A crash is reported only if every cell crashed: else the request need not be the reason.
-                        let other = deaths.iter().position(|death| !death.is_crash()).unwrap_or_default();
+                        // A crash is reported only if every cell crashed: else the request need not
+                        // be the reason.
+                        let other = deaths
+                            .iter()
+                            .position(|death| !death.is_crash())
+                            .unwrap_or_default();
                         return Err(CellError::Died(deaths.swap_remove(other)));
                     }
                 }
@@ -204,7 +239,9 @@ impl Cells {
     /// An idle cell that still runs, else a new one.
     fn take(&self) -> Result<Cell, CellError> {
         loop {
-            let Some(mut cell) = self.idle().pop() else { return Cell::start(&self.0.options) };
+            let Some(mut cell) = self.idle().pop() else {
+                return Cell::start(&self.0.options);
+            };
             if cell.is_alive() {
                 return Ok(cell);
             }
@@ -225,12 +262,17 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Asks a cell and reads its answer. `patience` counts from when a cell begins. A request whose cell dies is
-    /// retried in another cell, up to three times in all. Dropping the future kills the cell that runs the request.
+    /// Asks a cell and reads its answer. `patience` counts from when a cell begins. A request whose
+    /// cell dies is retried in another cell, up to three times in all. Dropping the future kills
+    /// the cell that runs the request.
     ///
     /// # Errors
     /// [`CellError`].
-    pub async fn ask<W: Words>(&self, request: &W, patience: Duration) -> Result<W::Reply, CellError> {
+    pub async fn ask<W: Words>(
+        &self,
+        request: &W,
+        patience: Duration,
+    ) -> Result<W::Reply, CellError> {
         let request = words::framed(request)?;
         let mut stopping = self.cells.0.stopping.subscribe();
         let stopped = async { drop(stopping.wait_for(|stopping| *stopping).await) };
@@ -241,11 +283,16 @@ impl Turn<'_> {
         }
     }
 
-    /// As [`Turn::ask`], for a request of untrusted work: decides whether it is to blame for taking too long.
+    /// As [`Turn::ask`], for a request of untrusted work: decides whether it is to blame for taking
+    /// too long.
     ///
     /// # Errors
     /// [`CellError`] when it is not.
-    pub async fn settle<W: Words>(&self, request: &W, patience: Duration) -> Result<Settled<W::Reply>, CellError> {
+    pub async fn settle<W: Words>(
+        &self,
+        request: &W,
+        patience: Duration,
+    ) -> Result<Settled<W::Reply>, CellError> {
         let mut asked = self.ask(request, patience).await;
         if matches!(asked, Err(CellError::Overran { .. })) {
             asked = self.ask(request, patience).await;
@@ -271,11 +318,22 @@ mod tests {
         let (script, id) = (folder.join("cell.sh"), folder.join("id"));
         std::fs::write(
             &script,
-            format!("#!/bin/sh\necho $$ > {0}.part\nmv {0}.part {0}\nexec sleep 1000\n", id.display()),
+            format!(
+                "#!/bin/sh\necho $$ > {0}.part\nmv {0}.part {0}\nexec sleep 1000\n",
+                id.display()
+            ),
         )
         .unwrap();
         std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o700)).unwrap();
-        (Cells::new(CellOptions { program: script, arguments: Vec::new(), count: 1, uses: u32::MAX }), id)
+        (
+            Cells::new(CellOptions {
+                program: script,
+                arguments: Vec::new(),
+                count: 1,
+                uses: u32::MAX,
+            }),
+            id,
+        )
     }
 
     #[tokio::test]
@@ -284,11 +342,19 @@ mod tests {
         let (cells, id) = silent(folder.path());
         let asked = tokio::spawn({
             let cells = cells.clone();
-            async move { cells.ask(&program::Request::probe(), Duration::from_secs(600)).await }
+            async move {
+                cells
+                    .ask(&program::Request::probe(), Duration::from_secs(600))
+                    .await
+            }
         });
         let waiting = tokio::spawn({
             let cells = cells.clone();
-            async move { cells.ask(&program::Request::probe(), Duration::from_secs(600)).await }
+            async move {
+                cells
+                    .ask(&program::Request::probe(), Duration::from_secs(600))
+                    .await
+            }
         });
         let id = loop {
             match std::fs::read_to_string(&id) {
@@ -299,11 +365,17 @@ mod tests {
         cells.stop().await;
         assert!(matches!(asked.await.unwrap(), Err(CellError::Stopping)));
         assert!(matches!(waiting.await.unwrap(), Err(CellError::Stopping)));
-        assert!(matches!(cells.ask(&program::Request::probe(), Duration::MAX).await, Err(CellError::Stopping)));
+        assert!(matches!(
+            cells.ask(&program::Request::probe(), Duration::MAX).await,
+            Err(CellError::Stopping)
+        ));
         // A killed process is a zombie until the runtime has reaped it.
         let alive = || {
             let state = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
-            state.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+            state
+                .rsplit(')')
+                .next()
+                .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
         };
         while alive() {
             tokio::time::sleep(Duration::from_millis(5)).await;

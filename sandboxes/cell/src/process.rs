@@ -38,7 +38,10 @@ pub(crate) enum Asked {
 
 impl Cell {
     pub(crate) fn start(options: &CellOptions) -> Result<Self, CellError> {
-        let failed = |error| CellError::Start { program: options.program.clone(), error };
+        let failed = |error| CellError::Start {
+            program: options.program.clone(),
+            error,
+        };
         let mut process = Command::new(&options.program)
             .arg(ROLE)
             .args(&options.arguments)
@@ -52,11 +55,21 @@ impl Cell {
             .kill_on_drop(true)
             .spawn()
             .map_err(failed)?;
-        let pipes = process.stdin.take().zip(process.stdout.take()).zip(process.stderr.take());
-        let ((requests, replies), errors) = pipes.ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
+        let pipes = process
+            .stdin
+            .take()
+            .zip(process.stdout.take())
+            .zip(process.stderr.take());
+        let ((requests, replies), errors) =
+            pipes.ok_or_else(|| failed(io::ErrorKind::BrokenPipe.into()))?;
         // Ends with the process.
         tokio::spawn(lines::log(errors, process.id().unwrap_or_default()));
-        Ok(Self { process, requests, replies: BufReader::new(replies), uses: 0 })
+        Ok(Self {
+            process,
+            requests,
+            replies: BufReader::new(replies),
+            uses: 0,
+        })
     }
 
     /// Whether the process still runs.
@@ -69,7 +82,8 @@ impl Cell {
         self.uses
     }
 
-    /// Sends one request, framed, and waits for its answer. Unless it was answered, the cell is dead afterwards.
+    /// Sends one request, framed, and waits for its answer. Unless it was answered, the cell is
+    /// dead afterwards.
     pub(crate) async fn ask(&mut self, request: &[u8], patience: Duration) -> Asked {
         match self.exchange(request, patience).await {
             Ok(Ok(reply)) => {
@@ -86,17 +100,24 @@ impl Cell {
     }
 
     /// The answer, or the processor time the cell used while it was waited for in vain.
-    async fn exchange(&mut self, request: &[u8], patience: Duration) -> Result<io::Result<Vec<u8>>, Duration> {
+    async fn exchange(
+        &mut self,
+        request: &[u8],
+        patience: Duration,
+    ) -> Result<io::Result<Vec<u8>>, Duration> {
         let id = self.process.id();
         let exchange = async {
-            // Both at once: a cell that answers before it has read everything must not block on a full pipe.
-            let (sent, received) =
-                tokio::join!(frame::send(&mut self.requests, request), frame::receive(&mut self.replies));
+            // Both at once: a cell that answers before it has read everything must not block on a
+            // full pipe.
+            let (sent, received) = tokio::join!(
+                frame::send(&mut self.requests, request),
+                frame::receive(&mut self.replies)
+            );
             sent.and(received)
         };
         tokio::pin!(exchange);
-        // Most requests are answered at once. Processor time is wanted only of those that are not, and reading it costs more than
-        // a short request does.
+        // Most requests are answered at once. Processor time is wanted only of those that are not,
+        // and reading it costs more than a short request does.
         let at_once = AT_ONCE.min(patience / 2);
         if let Ok(answered) = tokio::time::timeout(at_once, exchange.as_mut()).await {
             return Ok(answered);
@@ -114,7 +135,8 @@ impl Cell {
 
     /// Kills the process, reaps it and says how it ended.
     async fn end(&mut self, reason: String) -> Death {
-        // A cell that died by itself has its own status; give it a moment to be seen before killing it.
+        // A cell that died by itself has its own status; give it a moment to be seen before killing
+        // it.
         let ended = tokio::time::timeout(EXIT_TIMEOUT, self.process.wait()).await;
         if let Ok(Ok(status)) = ended {
             return Death::new(reason, Some(status));
@@ -128,7 +150,10 @@ impl Cell {
 /// Processor time a process used so far, over all threads; zero when the system does not say.
 fn cpu_of(id: Option<u32>) -> Duration {
     let Some(id) = id else { return Duration::ZERO };
-    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let nanoseconds = tasks.filter_map(|task| {
         let text = std::fs::read_to_string(task.path().join("schedstat")).ok()?;
         text.split_whitespace().next()?.parse::<u64>().ok()

@@ -1,19 +1,21 @@
-//! What may be asked of a cell about programs, and what it answers. Expected values are no part of it: a cell runs, its
-//! asker compares.
+//! What may be asked of a cell about programs, and what it answers. Expected values are no part of
+//! it: a cell runs, its asker compares.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Words;
 
-/// Work of one second. The one constant that turns seconds of a task's limit, of a guest's clock and of a guest's sleep into
-/// work (wasm fuel). It is what native CPython does in a second: nine programs that keep a core busy do 0.7e10 to 3.3e10 units a
-/// native second, 1.6e10 in the geometric mean (`make programs`), so a limit of seconds means here what it means elsewhere.
+/// Work of one second. The one constant that turns seconds of a task's limit, of a guest's clock
+/// and of a guest's sleep into work (wasm fuel). It is what native CPython does in a second: nine
+/// programs that keep a core busy do 0.7e10 to 3.3e10 units a native second, 1.6e10 in the
+/// geometric mean (`make programs`), so a limit of seconds means here what it means elsewhere.
 pub const WORK_PER_SECOND: u64 = 20_000_000_000;
 
 /// Work a compiler may do.
 pub const COMPILE_WORK: u64 = 2 * WORK_PER_SECOND;
 
-/// Memory a compiler may use, in bytes. One for all, as its work is: whether a text compiles depends on the text alone.
+/// Memory a compiler may use, in bytes. One for all, as its work is: whether a text compiles
+/// depends on the text alone.
 pub const COMPILE_MEMORY: u64 = 512 << 20;
 
 /// A piece of a program: texts that are compiled one by one and run in one module, in order.
@@ -83,7 +85,8 @@ pub enum Test {
         /// Keyword arguments: a JSON object.
         kwargs: String,
     },
-    /// The program is loaded; a text that may call it is judged in another instance, which the program cannot see.
+    /// The program is loaded; a text that may call it is judged in another instance, which the
+    /// program cannot see.
     Assert {
         /// Run before the text, beside it.
         setup: String,
@@ -114,7 +117,8 @@ pub enum Reply {
     Images(Vec<ImageInfo>),
     /// The cell cannot do it: the image is missing or broken. Not the program's fault.
     Unable(String),
-    /// The cell failed this time, for example because the system is out of memory. Not the program's fault.
+    /// The cell failed this time, for example because the system is out of memory. Not the
+    /// program's fault.
     Failed(String),
 }
 
@@ -158,8 +162,8 @@ pub const MAX_TOLD: usize = 16 << 10;
 pub struct Ran {
     /// How it ended.
     pub end: End,
-    /// Evidence of the image's driver about a failure: a JSON object of at most [`MAX_TOLD`] bytes. A program can forge it, so it
-    /// explains a verdict and never decides one.
+    /// Evidence of the image's driver about a failure: a JSON object of at most [`MAX_TOLD`] bytes.
+    /// A program can forge it, so it explains a verdict and never decides one.
     pub told: Option<String>,
     /// What the program wrote to standard output.
     pub stdout: Vec<u8>,

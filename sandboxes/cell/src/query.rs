@@ -1,5 +1,6 @@
-//! What may be asked of a cell about databases, and what it answers. A database is an image: the bytes of an SQLite file. Gold
-//! results are no part of it: a cell runs statements, its asker compares.
+//! What may be asked of a cell about databases, and what it answers. A database is an image: the
+//! bytes of an SQLite file. Gold results are no part of it: a cell runs statements, its asker
+//! compares.
 
 use std::fmt;
 use std::pin::Pin;
@@ -59,7 +60,8 @@ pub struct Build {
     pub image: Option<ByteBuf>,
     /// Scripts, run in order.
     pub scripts: Vec<String>,
-    /// Where it is given, every table is emptied and these rows are put in; those that break a rule of the schema are left out.
+    /// Where it is given, every table is emptied and these rows are put in; those that break a rule
+    /// of the schema are left out.
     pub rows: Option<Vec<TableRows>>,
 }
 
@@ -92,10 +94,11 @@ pub struct Run {
     pub on: Vec<(Image, u64)>,
     /// What a statement may use on each.
     pub limits: Limits,
-    /// Whether scans without an order of their own run backwards, to see whether the result depends on it.
+    /// Whether scans without an order of their own run backwards, to see whether the result depends
+    /// on it.
     pub reverse: bool,
-    /// Most bytes of runs in the reply, by [`Ran::bytes`]. [`Limits::bytes`] plus [`RUN_OVERHEAD`] is enough for any
-    /// one run.
+    /// Most bytes of runs in the reply, by [`Ran::bytes`]. [`Limits::bytes`] plus [`RUN_OVERHEAD`]
+    /// is enough for any one run.
     pub reply_bytes: u64,
 }
 
@@ -108,8 +111,9 @@ pub struct Limits {
     pub bytes: u64,
     /// Bytes of memory it may use while it runs.
     pub memory_bytes: u64,
-    /// Whether it may make long values: 100,000 bytes instead of 16,000, or of 8,000 where it reads JSON. What one step costs grows
-    /// with the values it may meet. No value of the database is too long.
+    /// Whether it may make long values: 100,000 bytes instead of 16,000, or of 8,000 where it reads
+    /// JSON. What one step costs grows with the values it may meet. No value of the database is too
+    /// long.
     pub long_values: bool,
 }
 
@@ -120,9 +124,10 @@ pub enum Reply {
     Built(Result<ByteBuf, String>),
     /// To [`Request::Describe`].
     Described(Vec<Table>),
-    /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with rows. Runs that do not
-    /// fit into [`Run::reply_bytes`] are left out and must be requested again: whole statements at the end, and
-    /// databases of the last statement included. There is at least one run.
+    /// To [`Request::Run`]: for each statement its runs, up to the first that does not end with
+    /// rows. Runs that do not fit into [`Run::reply_bytes`] are left out and must be requested
+    /// again: whole statements at the end, and databases of the last statement included. There is
+    /// at least one run.
     Ran(Vec<Vec<Ran>>),
     /// To [`Request::Run`]: the first run alone does not fit into [`Run::reply_bytes`].
     TooLarge {
@@ -131,12 +136,13 @@ pub enum Reply {
     },
     /// The cell does not have an image; to be asked again with the bytes.
     Missing,
-    /// The cell cannot do it: an image is no database, or takes too much to read. Not the statement's fault.
+    /// The cell cannot do it: an image is no database, or takes too much to read. Not the
+    /// statement's fault.
     Unable(String),
 }
 
-/// A database server that is asked what cells are asked about images. It counts time, not steps: the same statement may end
-/// otherwise another time.
+/// A database server that is asked what cells are asked about images. It counts time, not steps:
+/// the same statement may end otherwise another time.
 pub trait Server: Send + Sync {
     /// Makes a database of these scripts, unless it is there; its name.
     fn build<'a>(&'a self, scripts: &'a [String]) -> Served<'a, String>;
@@ -144,8 +150,15 @@ pub trait Server: Send + Sync {
     /// Tells its tables.
     fn describe<'a>(&'a self, database: &'a str) -> Served<'a, Vec<Table>>;
 
-    /// Runs one statement on a database. `reverse` asks for rows in another order where the statement leaves it open.
-    fn run<'a>(&'a self, database: &'a str, sql: &'a str, limits: Limits, reverse: bool) -> Served<'a, Ran>;
+    /// Runs one statement on a database. `reverse` asks for rows in another order where the
+    /// statement leaves it open.
+    fn run<'a>(
+        &'a self,
+        database: &'a str,
+        sql: &'a str,
+        limits: Limits,
+        reverse: bool,
+    ) -> Served<'a, Ran>;
 }
 
 /// What a [`Server`] answers, later.
@@ -198,7 +211,8 @@ pub struct Ran {
     pub columns: Vec<String>,
     /// The rows, when it ended with all of them.
     pub rows: Rows,
-    /// Steps it took: instructions of the virtual machine, and what long texts cost inside one. A [`Server`] counts none.
+    /// Steps it took: instructions of the virtual machine, and what long texts cost inside one. A
+    /// [`Server`] counts none.
     pub steps: u64,
 }
 
@@ -206,7 +220,12 @@ impl Ran {
     /// A run without rows.
     #[must_use]
     pub fn ended(end: End) -> Self {
-        Self { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
+        Self {
+            end,
+            columns: Vec::new(),
+            rows: Rows::default(),
+            steps: 0,
+        }
     }
 
     /// Upper bound on the bytes it takes in a reply.
@@ -231,7 +250,8 @@ pub struct Table {
     pub name: String,
     /// Its columns that can be given a value.
     pub columns: Vec<Column>,
-    /// Sets of columns that are unique together, by index; the primary key first, where there is one.
+    /// Sets of columns that are unique together, by index; the primary key first, where there is
+    /// one.
     pub keys: Vec<Vec<usize>>,
     /// Whether the first of the keys is the primary one.
     pub has_primary_key: bool,
@@ -239,8 +259,8 @@ pub struct Table {
     pub foreign_keys: Vec<ForeignKey>,
     /// How many rows it has.
     pub count: u64,
-    /// Some of them, spread over the table: at most [`SAMPLE`], fewer once [`SAMPLE_BYTES`] are used up. Texts and
-    /// blobs are cut to [`SAMPLE_CELL`] bytes.
+    /// Some of them, spread over the table: at most [`SAMPLE`], fewer once [`SAMPLE_BYTES`] are
+    /// used up. Texts and blobs are cut to [`SAMPLE_CELL`] bytes.
     pub sample: Rows,
 }
 
@@ -285,7 +305,8 @@ pub enum Value<'a> {
     Blob(&'a [u8]),
 }
 
-/// Rows of equal width, packed: a tag for each cell, then its value. Cheap to clone: clones share the cells.
+/// Rows of equal width, packed: a tag for each cell, then its value. Cheap to clone: clones share
+/// the cells.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Unchecked")]
 pub struct Rows {
@@ -312,16 +333,25 @@ impl TryFrom<Unchecked> for Rows {
     type Error = &'static str;
 
     fn try_from(received: Unchecked) -> Result<Self, Self::Error> {
-        let Unchecked { width, count, cells } = received;
+        let Unchecked {
+            width,
+            count,
+            cells,
+        } = received;
         let (mut rest, mut found) = (cells.as_slice(), 0u64);
         while !rest.is_empty() {
             next_cell(&mut rest).ok_or("a cell of a row is truncated or of an unknown type")?;
             found += 1;
         }
         // Any number of rows without cells would take no bytes.
-        let is_complete = u64::from(width).checked_mul(count) == Some(found) && (width > 0 || count == 0);
+        let is_complete =
+            u64::from(width).checked_mul(count) == Some(found) && (width > 0 || count == 0);
         if is_complete {
-            Ok(Self { width, count, cells: Arc::new(cells) })
+            Ok(Self {
+                width,
+                count,
+                cells: Arc::new(cells),
+            })
         } else {
             Err("the rows do not have the number of cells that they claim")
         }
@@ -332,7 +362,11 @@ impl Rows {
     /// No rows yet, of `width` cells each.
     #[must_use]
     pub fn new(width: usize) -> Self {
-        Self { width: u32::try_from(width).unwrap_or(u32::MAX), count: 0, cells: Arc::default() }
+        Self {
+            width: u32::try_from(width).unwrap_or(u32::MAX),
+            count: 0,
+            cells: Arc::default(),
+        }
     }
 
     /// Cells of a row.
@@ -413,7 +447,11 @@ fn next_cell<'a>(rest: &mut &'a [u8]) -> Option<Value<'a>> {
             let length = usize::try_from(u64::from_le_bytes(eight(rest)?)).ok()?;
             let (bytes, tail) = rest.split_at_checked(length)?;
             *rest = tail;
-            if *tag == 3 { Value::Text(bytes) } else { Value::Blob(bytes) }
+            if *tag == 3 {
+                Value::Text(bytes)
+            } else {
+                Value::Blob(bytes)
+            }
         }
         _ => return None,
     })
@@ -426,7 +464,9 @@ impl fmt::Display for Value<'_> {
             Self::Null => f.write_str("NULL"),
             Self::Integer(integer) => write!(f, "{integer}"),
             Self::Real(real) => write!(f, "{real:?}"),
-            Self::Text(text) => write!(f, "'{}'", String::from_utf8_lossy(text).replace('\'', "''")),
+            Self::Text(text) => {
+                write!(f, "'{}'", String::from_utf8_lossy(text).replace('\'', "''"))
+            }
             Self::Blob(bytes) => {
                 f.write_str("X'")?;
                 bytes.iter().try_for_each(|byte| write!(f, "{byte:02X}"))?;
@@ -446,7 +486,10 @@ mod tests {
         rows.push([Value::Integer(-1), Value::Real(0.5), Value::Text(b"it's")]);
         rows.push([Value::Null, Value::Blob(&[0, 255])]);
         let read: Vec<_> = rows.rows().collect();
-        assert_eq!(read[0], [Value::Integer(-1), Value::Real(0.5), Value::Text(b"it's")]);
+        assert_eq!(
+            read[0],
+            [Value::Integer(-1), Value::Real(0.5), Value::Text(b"it's")]
+        );
         assert_eq!(read[1], [Value::Null, Value::Blob(&[0, 255]), Value::Null]);
         assert_eq!((rows.len(), rows.width()), (2, 3));
         let shown: Vec<String> = rows.cells().map(|cell| cell.to_string()).collect();
@@ -455,8 +498,13 @@ mod tests {
 
     #[test]
     fn rejects_rows_without_the_cells_they_claim() {
-        let of =
-            |width: u32, count: u64, cells: &[u8]| Rows::try_from(Unchecked { width, count, cells: cells.to_vec() });
+        let of = |width: u32, count: u64, cells: &[u8]| {
+            Rows::try_from(Unchecked {
+                width,
+                count,
+                cells: cells.to_vec(),
+            })
+        };
         assert_eq!(of(2, 1, &[0, 0]).map(|rows| rows.rows().count()), Ok(1));
         assert_eq!(of(0, 0, &[]), Ok(Rows::default()));
         let integer = [1, 7, 0, 0, 0, 0, 0, 0, 0];
@@ -471,7 +519,10 @@ mod tests {
             (1, 1, &[3, 255, 255, 255, 255, 255, 255, 255, 255]),
             (1, 1, &[9]),
         ] {
-            assert!(of(width, count, cells).is_err(), "{width} {count} {cells:?}");
+            assert!(
+                of(width, count, cells).is_err(),
+                "{width} {count} {cells:?}"
+            );
         }
         assert!(of(1, 1, &integer).is_ok());
     }
@@ -481,10 +532,23 @@ mod tests {
         let mut rows = Rows::new(2);
         (0..1_000).for_each(|at| rows.push([Value::Integer(at), Value::Null]));
         let columns = vec!["a".to_owned(), "b".repeat(300)];
-        let whole = Ran { end: End::Rows, columns, rows, steps: u64::MAX };
-        for ran in [Ran::ended(End::OutOfSteps), Ran::ended(End::Error("no such table".to_owned())), whole] {
+        let whole = Ran {
+            end: End::Rows,
+            columns,
+            rows,
+            steps: u64::MAX,
+        };
+        for ran in [
+            Ran::ended(End::OutOfSteps),
+            Ran::ended(End::Error("no such table".to_owned())),
+            whole,
+        ] {
             let written = postcard::to_stdvec(&ran).unwrap().len() as u64;
-            assert!(written <= ran.bytes() && ran.bytes() <= written + 100, "{written} bytes, not {}", ran.bytes());
+            assert!(
+                written <= ran.bytes() && ran.bytes() <= written + 100,
+                "{written} bytes, not {}",
+                ran.bytes()
+            );
         }
     }
 

@@ -50,9 +50,16 @@ mod mark {
 }
 
 /// A reply as a frame that is not finished.
-pub(crate) fn framed_reply<R: Serialize>(reply: &R, is_tainted: bool) -> Result<Vec<u8>, postcard::Error> {
+pub(crate) fn framed_reply<R: Serialize>(
+    reply: &R,
+    is_tainted: bool,
+) -> Result<Vec<u8>, postcard::Error> {
     let mut frame = frame::begin();
-    frame.push(if is_tainted { mark::TAINTED } else { mark::GOOD });
+    frame.push(if is_tainted {
+        mark::TAINTED
+    } else {
+        mark::GOOD
+    });
     postcard::to_extend(reply, frame)
 }
 
@@ -80,8 +87,16 @@ pub(crate) fn reply_of<W: Words>(bytes: &[u8]) -> (Result<W::Reply, CellError>, 
             (reply, is_good)
         }
         Some((&mark::TAINTED, body)) => (read_reply::<W>(body), false),
-        Some((&mark::TOO_LONG, _)) => (Err(CellError::Message(format!("the reply exceeds {MAX_FRAME} bytes"))), true),
-        _ => (Err(CellError::Message("the reply has no mark".to_owned())), false),
+        Some((&mark::TOO_LONG, _)) => (
+            Err(CellError::Message(format!(
+                "the reply exceeds {MAX_FRAME} bytes"
+            ))),
+            true,
+        ),
+        _ => (
+            Err(CellError::Message("the reply has no mark".to_owned())),
+            false,
+        ),
     }
 }
 

@@ -14,7 +14,10 @@ pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
     system::seed();
     let image = memory::within(memory::OF_DATABASE, || within_memory(build))?;
     if image.len() > MAX_IMAGE {
-        return Err(format!("the database has {} bytes; at most {MAX_IMAGE} are taken", image.len()));
+        return Err(format!(
+            "the database has {} bytes; at most {MAX_IMAGE} are taken",
+            image.len()
+        ));
     }
     Ok(image)
 }
@@ -41,7 +44,10 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     }
     // It asks a pragma how large the database is.
     guard::lift(&mut connection).map_err(|error| error.to_string())?;
-    connection.serialize("main").map(|data| data.to_vec()).map_err(said)
+    connection
+        .serialize("main")
+        .map(|data| data.to_vec())
+        .map_err(said)
 }
 
 /// Bounds what scripts do, and forbids what makes no database.
@@ -56,7 +62,10 @@ fn watch(connection: &mut Connection) -> Result<guard::Noted, Error> {
 fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
     if script.contains('\0') {
         let message = "the script holds a character of code 0".to_owned();
-        return Err(Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ERROR), Some(message)));
+        return Err(Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_ERROR),
+            Some(message),
+        ));
     }
     let mut statements = Batch::new(connection, script);
     while let Some(mut statement) = statements.next()? {
@@ -68,13 +77,20 @@ fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
 
 fn explained(error: &Error) -> String {
     match error.sqlite_error_code() {
-        Some(ErrorCode::OperationInterrupted) => format!("its scripts take more than {BUILD_STEPS} steps"),
+        Some(ErrorCode::OperationInterrupted) => {
+            format!("its scripts take more than {BUILD_STEPS} steps")
+        }
         Some(ErrorCode::OutOfMemory) => {
-            format!("its scripts take more than {} bytes of memory", memory::OF_DATABASE)
+            format!(
+                "its scripts take more than {} bytes of memory",
+                memory::OF_DATABASE
+            )
         }
         _ => match error {
             Error::SqliteFailure(_, Some(message)) => message.clone(),
-            Error::SqlInputError { msg, sql, offset, .. } => {
+            Error::SqlInputError {
+                msg, sql, offset, ..
+            } => {
                 let at = usize::try_from(*offset).unwrap_or_default();
                 let near: String = sql.get(at..).unwrap_or_default().chars().take(60).collect();
                 format!("{msg}, at `{near}`")
@@ -84,31 +100,42 @@ fn explained(error: &Error) -> String {
     }
 }
 
-/// A database of the same schema with other rows; those that break a rule of the schema are left out.
+/// A database of the same schema with other rows; those that break a rule of the schema are left
+/// out.
 fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Error> {
     let mut connection = connection::empty()?;
     watch(&mut connection)?;
     let statements = |kinds: &str| -> Result<Vec<String>, Error> {
         let written = format!(
-            "select sql from sqlite_schema where type in ({kinds}) and sql is not null and substr(name, 1, 7) <> 'sqlite_' \
-             order by rowid"
+            "select sql from sqlite_schema where type in ({kinds}) and sql is not null and \
+             substr(name, 1, 7) <> 'sqlite_' order by rowid"
         );
-        base.prepare(&written)?.query_map([], |row| row.get(0))?.collect()
+        base.prepare(&written)?
+            .query_map([], |row| row.get(0))?
+            .collect()
     };
     let transaction = connection.transaction()?;
     for statement in statements("'table'")? {
         transaction.execute_batch(&without_row_order(&statement))?;
     }
-    // A unique index is a rule for rows, so indexes come before them; triggers would write rows of their own, so they come after.
+    // A unique index is a rule for rows, so indexes come before them; triggers would write rows of
+    // their own, so they come after.
     for statement in statements("'index', 'view'")? {
         transaction.execute_batch(&statement)?;
     }
-    for TableRows { table, columns, rows } in tables.iter().filter(|table| !table.columns.is_empty()) {
+    for TableRows {
+        table,
+        columns,
+        rows,
+    } in tables.iter().filter(|table| !table.columns.is_empty())
+    {
         let names: Vec<String> = columns.iter().map(|column| guard::quoted(column)).collect();
         let places = vec!["?"; names.len()].join(",");
         let table = guard::quoted(table);
-        let mut insert =
-            transaction.prepare(&format!("insert or ignore into {table} ({}) values ({places})", names.join(",")))?;
+        let mut insert = transaction.prepare(&format!(
+            "insert or ignore into {table} ({}) values ({places})",
+            names.join(",")
+        ))?;
         for row in rows.rows() {
             insert.execute(params_from_iter(row.into_iter().map(Bound)))?;
         }
@@ -120,10 +147,13 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     Ok(connection)
 }
 
-/// The statement that makes a table, without the one kind of key that rows are kept in the order of: they are to stay as they come.
+/// The statement that makes a table, without the one kind of key that rows are kept in the order
+/// of: they are to stay as they come.
 fn without_row_order(statement: &str) -> String {
     let lower = statement.to_ascii_lowercase();
-    let Some(start) = lower.find("integer primary key") else { return statement.to_owned() };
+    let Some(start) = lower.find("integer primary key") else {
+        return statement.to_owned();
+    };
     let end = start + "integer primary key".len();
     let (mut rest, mut lower_rest) = (&statement[end..], &lower[end..]);
     for word in [" asc", " autoincrement"] {

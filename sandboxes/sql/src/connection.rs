@@ -10,19 +10,26 @@ use crate::{guard, image, system};
 /// An empty database in memory, on a system without clock and files.
 pub(crate) fn empty() -> Result<Connection> {
     if !system::register() {
-        return Err(Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ERROR), Some("no system of its own".to_owned())));
+        return Err(Error::SqliteFailure(
+            ffi::Error::new(ffi::SQLITE_ERROR),
+            Some("no system of its own".to_owned()),
+        ));
     }
     // Whatever does not fit into memory would go to files, and there are none.
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_MEMORY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_MEMORY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_in_memory_with_flags_and_vfs(flags, system::SYSTEM)?;
-    connection.execute_batch("pragma temp_store=2; pragma foreign_keys=0; pragma cell_size_check=1;")?;
+    connection
+        .execute_batch("pragma temp_store=2; pragma foreign_keys=0; pragma cell_size_check=1;")?;
     // The schema may come from an untrusted image, so it may call only harmless functions.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     Ok(connection)
 }
 
-/// An image that statements are run on, one after another. Nothing of one is left for the next: they cannot write.
+/// An image that statements are run on, one after another. Nothing of one is left for the next:
+/// they cannot write.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) meter: Meter,
@@ -42,7 +49,13 @@ impl Opened {
             let longest_cell = image::longest_cell(&connection, image.len())?;
             functions::replace_costly(&connection, &meter, originals)?;
             let noted = guard::install(&mut connection)?;
-            Ok(Self { connection, meter, noted, longest_cell, bytes: image.len() })
+            Ok(Self {
+                connection,
+                meter,
+                noted,
+                longest_cell,
+                bytes: image.len(),
+            })
         })
     }
 }

@@ -1,6 +1,8 @@
 //! What a database is made of: tables, columns, keys, some rows.
 
-use assay_cell::query::{Column, ForeignKey, Rows, SAMPLE, SAMPLE_BYTES, SAMPLE_CELL, Table, Value};
+use assay_cell::query::{
+    Column, ForeignKey, Rows, SAMPLE, SAMPLE_BYTES, SAMPLE_CELL, Table, Value,
+};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Result};
 
@@ -14,7 +16,10 @@ use crate::image;
 pub(crate) fn describe(image: &[u8]) -> Result<Vec<Table>, String> {
     image::read(image, |connection, _| {
         let mut bytes_left = SAMPLE_BYTES;
-        image::tables(&connection)?.iter().map(|name| table(&connection, name, &mut bytes_left)).collect()
+        image::tables(&connection)?
+            .iter()
+            .map(|name| table(&connection, name, &mut bytes_left))
+            .collect()
     })
 }
 
@@ -24,7 +29,8 @@ fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<
     let mut primary = Vec::new();
     let mut columns = Vec::new();
     // These do not include generated columns.
-    let mut info = connection.prepare("select name, type, \"notnull\", pk from pragma_table_info(?)")?;
+    let mut info =
+        connection.prepare("select name, type, \"notnull\", pk from pragma_table_info(?)")?;
     let mut rows = info.query([name])?;
     while let Some(row) = rows.next()? {
         let place: i64 = row.get(3)?;
@@ -33,44 +39,79 @@ fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<
         }
         let not_null = row.get::<_, i64>(2)? != 0;
         let (name, declared) = (row.get(0)?, row.get(1)?);
-        columns.push(Column { name, declared, not_null, has_null: false, is_distinct: false });
+        columns.push(Column {
+            name,
+            declared,
+            not_null,
+            has_null: false,
+            is_distinct: false,
+        });
     }
     let count = look_at_values(connection, &table, &mut columns)?;
     primary.sort_unstable();
     let primary: Vec<usize> = primary.into_iter().map(|(_, column)| column).collect();
-    let index = |wanted: &str| columns.iter().position(|column| column.name.eq_ignore_ascii_case(wanted));
+    let index = |wanted: &str| {
+        columns
+            .iter()
+            .position(|column| column.name.eq_ignore_ascii_case(wanted))
+    };
     let has_primary_key = !primary.is_empty();
     let mut keys = Vec::new();
     if has_primary_key {
         keys.push(primary);
     }
-    let uniques = "select name from pragma_index_list(?) where \"unique\" and not partial order by seq desc";
-    let uniques: Vec<String> =
-        connection.prepare(uniques)?.query_map([name], |row| row.get(0))?.collect::<Result<_>>()?;
+    let uniques =
+        "select name from pragma_index_list(?) where \"unique\" and not partial order by seq desc";
+    let uniques: Vec<String> = connection
+        .prepare(uniques)?
+        .query_map([name], |row| row.get(0))?
+        .collect::<Result<_>>()?;
     for unique in uniques {
         let of = "select name from pragma_index_info(?) order by seqno";
-        let names: Vec<Option<String>> =
-            connection.prepare(of)?.query_map([unique], |row| row.get(0))?.collect::<Result<_>>()?;
+        let names: Vec<Option<String>> = connection
+            .prepare(of)?
+            .query_map([unique], |row| row.get(0))?
+            .collect::<Result<_>>()?;
         // One over an expression is for the database to hold.
-        let indexed: Option<Vec<usize>> = names.iter().map(|name| index(name.as_deref()?)).collect();
+        let indexed: Option<Vec<usize>> =
+            names.iter().map(|name| index(name.as_deref()?)).collect();
         keys.extend(indexed.filter(|key| !keys.contains(key)));
     }
     let foreign_keys = foreign_keys(connection, name, &index)?;
     let sample = sample(connection, &table, &columns, count, bytes_left)?;
     let count = u64::try_from(count).unwrap_or_default();
-    Ok(Table { name: name.to_owned(), columns, keys, has_primary_key, foreign_keys, count, sample })
+    Ok(Table {
+        name: name.to_owned(),
+        columns,
+        keys,
+        has_primary_key,
+        foreign_keys,
+        count,
+        sample,
+    })
 }
 
 /// Counts the rows, and finds out which columns contain NULL and which have distinct values only.
 fn look_at_values(connection: &Connection, table: &str, columns: &mut [Column]) -> Result<i64> {
-    // One statement that visits every row: `count(*)` alone is a single instruction, which no limit can interrupt.
-    let counts: String = columns.iter().map(|column| format!(", count({})", quoted(&column.name))).collect();
-    let counts: Vec<i64> = connection.query_row(&format!("select count(*){counts} from {table}"), [], |row| {
-        (0..=columns.len()).map(|column| row.get(column)).collect()
-    })?;
-    let Some((count, values)) = counts.split_first() else { return Ok(0) };
+    // One statement that visits every row: `count(*)` alone is a single instruction, which no limit
+    // can interrupt.
+    let counts: String = columns
+        .iter()
+        .map(|column| format!(", count({})", quoted(&column.name)))
+        .collect();
+    let counts: Vec<i64> = connection.query_row(
+        &format!("select count(*){counts} from {table}"),
+        [],
+        |row| (0..=columns.len()).map(|column| row.get(column)).collect(),
+    )?;
+    let Some((count, values)) = counts.split_first() else {
+        return Ok(0);
+    };
     for (column, values) in columns.iter_mut().zip(values) {
-        let sql = format!("select count(distinct {}) from {table}", quoted(&column.name));
+        let sql = format!(
+            "select count(distinct {}) from {table}",
+            quoted(&column.name)
+        );
         let distinct: i64 = connection.query_row(&sql, [], |row| row.get(0))?;
         column.has_null = values < count;
         column.is_distinct = distinct == *count;
@@ -78,9 +119,14 @@ fn look_at_values(connection: &Connection, table: &str, columns: &mut [Column]) 
     Ok(*count)
 }
 
-fn foreign_keys(connection: &Connection, name: &str, index: &dyn Fn(&str) -> Option<usize>) -> Result<Vec<ForeignKey>> {
+fn foreign_keys(
+    connection: &Connection,
+    name: &str,
+    index: &dyn Fn(&str) -> Option<usize>,
+) -> Result<Vec<ForeignKey>> {
     let mut found: Vec<(i64, ForeignKey)> = Vec::new();
-    let of = "select id, \"table\", \"from\", \"to\" from pragma_foreign_key_list(?) order by id, seq";
+    let of =
+        "select id, \"table\", \"from\", \"to\" from pragma_foreign_key_list(?) order by id, seq";
     let mut list = connection.prepare(of)?;
     let mut rows = list.query([name])?;
     while let Some(row) = rows.next()? {
@@ -88,7 +134,14 @@ fn foreign_keys(connection: &Connection, name: &str, index: &dyn Fn(&str) -> Opt
             (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
         let Some(column) = index(&from) else { continue };
         if found.last().is_none_or(|(last, _)| *last != id) {
-            found.push((id, ForeignKey { columns: Vec::new(), table, references: Vec::new() }));
+            found.push((
+                id,
+                ForeignKey {
+                    columns: Vec::new(),
+                    table,
+                    references: Vec::new(),
+                },
+            ));
         }
         if let Some((_, key)) = found.last_mut() {
             key.columns.push(column);
@@ -114,7 +167,10 @@ fn sample(
     let names: Vec<String> = columns.iter().map(|column| quoted(&column.name)).collect();
     let mut statement = connection.prepare(&format!("select {} from {table}", names.join(",")))?;
     let mut rows = statement.query([])?;
-    let every = usize::try_from(count).unwrap_or_default().div_ceil(SAMPLE).max(1);
+    let every = usize::try_from(count)
+        .unwrap_or_default()
+        .div_ceil(SAMPLE)
+        .max(1);
     let mut at = 0usize;
     while let Some(row) = rows.next()? {
         if at.is_multiple_of(every) {

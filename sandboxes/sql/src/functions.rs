@@ -1,4 +1,5 @@
-//! Functions of SQLite whose cost one instruction would hide, written anew: linear where they were not, and charged.
+//! Functions of SQLite whose cost one instruction would hide, written anew: linear where they were
+//! not, and charged.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -42,7 +43,9 @@ impl Originals {
         let places = vec!["?"; arguments.len()].join(",");
         let mut statement = connection.prepare_cached(&format!("select {expression}({places})"))?;
         let owned = arguments.iter().map(|argument| Value::try_from(*argument));
-        let owned: Vec<Value> = owned.collect::<std::result::Result<_, _>>().map_err(|_| complaint("not UTF-8"))?;
+        let owned: Vec<Value> = owned
+            .collect::<std::result::Result<_, _>>()
+            .map_err(|_| complaint("not UTF-8"))?;
         statement.query_row(params_from_iter(owned), |row| row.get(0))
     }
 
@@ -51,7 +54,9 @@ impl Originals {
         Ok(match value {
             ValueRef::Null => None,
             ValueRef::Integer(integer) => Some(integer.to_string()),
-            ValueRef::Text(text) | ValueRef::Blob(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            ValueRef::Text(text) | ValueRef::Blob(text) => {
+                Some(String::from_utf8_lossy(text).into_owned())
+            }
             // `||` writes numbers as every text function does.
             ValueRef::Real(_) => match self.ask("''||", &[value])? {
                 Value::Text(text) => Some(text),
@@ -74,15 +79,28 @@ impl Tools {
     }
 
     fn fits(&self, length: usize) -> Result<()> {
-        if length > self.meter.longest() { Err(failure(ffi::SQLITE_TOOBIG)) } else { Ok(()) }
+        if length > self.meter.longest() {
+            Err(failure(ffi::SQLITE_TOOBIG))
+        } else {
+            Ok(())
+        }
     }
 }
 
 /// Puts the functions of this module in the place of SQLite's.
-pub(crate) fn replace_costly(connection: &Connection, meter: &Meter, originals: &Originals) -> Result<()> {
-    let tools = Tools { meter: meter.clone(), originals: originals.clone() };
+pub(crate) fn replace_costly(
+    connection: &Connection,
+    meter: &Meter,
+    originals: &Originals,
+) -> Result<()> {
+    let tools = Tools {
+        meter: meter.clone(),
+        originals: originals.clone(),
+    };
     let add = |name: &str, arguments: i32, function: fn(&Tools, &Context<'_>) -> Result<Value>| {
-        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC | FunctionFlags::SQLITE_INNOCUOUS;
+        let flags = FunctionFlags::SQLITE_UTF8
+            | FunctionFlags::SQLITE_DETERMINISTIC
+            | FunctionFlags::SQLITE_INNOCUOUS;
         let tools = tools.clone();
         connection.create_scalar_function(name, arguments, flags, move |cx| function(&tools, cx))
     };
@@ -100,28 +118,39 @@ pub(crate) fn replace_costly(connection: &Connection, meter: &Meter, originals: 
     add("format", -1, formatted)
 }
 
-/// Where the second text begins in the first, from 1, in characters, or in bytes for two blobs; 0 for nowhere.
+/// Where the second text begins in the first, from 1, in characters, or in bytes for two blobs; 0
+/// for nowhere.
 fn instr(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     if let (ValueRef::Blob(within), ValueRef::Blob(wanted)) = (cx.get_raw(0), cx.get_raw(1)) {
         tools.meter.charge(within.len() + wanted.len())?;
         return Ok(Value::Integer(place(memmem::find(within, wanted))));
     }
-    let (Some(within), Some(wanted)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else { return Ok(Value::Null) };
+    let (Some(within), Some(wanted)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else {
+        return Ok(Value::Null);
+    };
     tools.meter.charge(within.len() + wanted.len())?;
     let found = memmem::find(within.as_bytes(), wanted.as_bytes());
-    Ok(Value::Integer(place(found.map(|at| within[..at].chars().count()))))
+    Ok(Value::Integer(place(
+        found.map(|at| within[..at].chars().count()),
+    )))
 }
 
 fn place(found: Option<usize>) -> i64 {
-    found.map_or(0, |at| i64::try_from(at).unwrap_or(i64::MAX).saturating_add(1))
+    found.map_or(0, |at| {
+        i64::try_from(at).unwrap_or(i64::MAX).saturating_add(1)
+    })
 }
 
 fn replace(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
-    let (Some(within), Some(from)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else { return Ok(Value::Null) };
+    let (Some(within), Some(from)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else {
+        return Ok(Value::Null);
+    };
     if from.is_empty() {
         return Value::try_from(cx.get_raw(0)).map_err(|_| complaint("not UTF-8"));
     }
-    let Some(to) = tools.text(cx, 2)? else { return Ok(Value::Null) };
+    let Some(to) = tools.text(cx, 2)? else {
+        return Ok(Value::Null);
+    };
     let found = memmem::find_iter(within.as_bytes(), from.as_bytes()).count();
     let length = (within.len() - found * from.len()).saturating_add(found.saturating_mul(to.len()));
     tools.fits(length)?;
@@ -132,7 +161,9 @@ fn replace(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
 fn like(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     let escape = match cx.len() {
         3 => {
-            let Some(escape) = tools.text(cx, 2)? else { return Ok(Value::Null) };
+            let Some(escape) = tools.text(cx, 2)? else {
+                return Ok(Value::Null);
+            };
             let mut characters = escape.chars();
             let (Some(escape), None) = (characters.next(), characters.next()) else {
                 return Err(complaint("ESCAPE expression must be a single character"));
@@ -150,18 +181,32 @@ fn glob(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
 
 /// Whether the second argument fits the pattern in the first.
 fn fits(tools: &Tools, cx: &Context<'_>, read: impl Fn(&str) -> Option<Pattern>) -> Result<Value> {
-    let (Some(pattern), Some(text)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else { return Ok(Value::Null) };
-    let Some(read) = read(&pattern) else { return Ok(Value::Integer(0)) };
+    let (Some(pattern), Some(text)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else {
+        return Ok(Value::Null);
+    };
+    let Some(read) = read(&pattern) else {
+        return Ok(Value::Integer(0));
+    };
     let characters: Vec<char> = text.chars().collect();
     let (matched, looked) = read.matches(&characters, tools.meter.left());
     tools.meter.charge(looked + pattern.len())?;
-    matched.map(|matched| Value::Integer(i64::from(matched))).ok_or_else(|| Spent.into())
+    matched
+        .map(|matched| Value::Integer(i64::from(matched)))
+        .ok_or_else(|| Spent.into())
 }
 
 fn trim(tools: &Tools, cx: &Context<'_>, left: bool, right: bool) -> Result<Value> {
-    let Some(text) = tools.text(cx, 0)? else { return Ok(Value::Null) };
-    let unwanted = if cx.len() == 2 { tools.text(cx, 1)? } else { Some(" ".to_owned()) };
-    let Some(unwanted) = unwanted else { return Ok(Value::Null) };
+    let Some(text) = tools.text(cx, 0)? else {
+        return Ok(Value::Null);
+    };
+    let unwanted = if cx.len() == 2 {
+        tools.text(cx, 1)?
+    } else {
+        Some(" ".to_owned())
+    };
+    let Some(unwanted) = unwanted else {
+        return Ok(Value::Null);
+    };
     tools.meter.charge(text.len() + unwanted.len())?;
     let unwanted: std::collections::HashSet<char> = unwanted.chars().collect();
     let mut kept = text.as_str();
@@ -177,13 +222,20 @@ fn trim(tools: &Tools, cx: &Context<'_>, left: bool, right: bool) -> Result<Valu
 /// As SQLite does it, unless a field would be wider than anyone reads.
 fn formatted(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     let arguments: Vec<ValueRef<'_>> = (0..cx.len()).map(|at| cx.get_raw(at)).collect();
-    let Some(format) = arguments.first().map(|first| tools.originals.text(*first)).transpose()?.flatten() else {
+    let Some(format) = arguments
+        .first()
+        .map(|first| tools.originals.text(*first))
+        .transpose()?
+        .flatten()
+    else {
         return Ok(Value::Null);
     };
     if widest(&format, arguments.get(1..).unwrap_or_default()) > WIDEST {
         return Err(failure(ffi::SQLITE_TOOBIG));
     }
-    let lengths = arguments.iter().map(|argument| argument.as_bytes().map_or(8, <[u8]>::len));
+    let lengths = arguments
+        .iter()
+        .map(|argument| argument.as_bytes().map_or(8, <[u8]>::len));
     tools.meter.charge(lengths.sum())?;
     let formatted = tools.originals.ask("printf", &arguments)?;
     if let Value::Text(text) = &formatted {
@@ -202,7 +254,11 @@ fn widest(format: &str, arguments: &[ValueRef<'_>]) -> u64 {
         let mut number = 0u64;
         for character in piece.chars() {
             match character {
-                '0'..='9' => number = number.saturating_mul(10).saturating_add(u64::from(character) - u64::from('0')),
+                '0'..='9' => {
+                    number = number
+                        .saturating_mul(10)
+                        .saturating_add(u64::from(character) - u64::from('0'))
+                }
                 '*' => number = arguments.next().map_or(0, magnitude),
                 '-' | '+' | ' ' | '#' | '!' | ',' | 'l' => {}
                 '.' => {

@@ -1,5 +1,6 @@
-//! What a statement may do: read tables and call functions. Several guards stand here because each alone has holes: the
-//! authorizer is not asked about `VACUUM`, `readonly()` is true of a `PRAGMA`, and neither sees how long a value is.
+//! What a statement may do: read tables and call functions. Several guards stand here because each
+//! alone has holes: the authorizer is not asked about `VACUUM`, `readonly()` is true of a `PRAGMA`,
+//! and neither sees how long a value is.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,8 +8,9 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
 
-/// Longest value a statement may make, in bytes, unless the image has longer ones: as a rule, where it reads JSON, where the task
-/// needs long ones. Most functions take time as their arguments are long, and count as one step.
+/// Longest value a statement may make, in bytes, unless the image has longer ones: as a rule, where
+/// it reads JSON, where the task needs long ones. Most functions take time as their arguments are
+/// long, and count as one step.
 const LONGEST: usize = 16_000;
 pub(crate) const LONGEST_WITH_JSON: usize = 8_000;
 const LONGEST_WHERE_NEEDED: usize = 100_000;
@@ -16,10 +18,12 @@ const LONGEST_WHERE_NEEDED: usize = 100_000;
 /// Longest statement, in bytes.
 const LONGEST_STATEMENT: i32 = 100_000;
 
-/// Most bytes of the column names of a statement together. A schema can contain longer names than a statement.
+/// Most bytes of the column names of a statement together. A schema can contain longer names than a
+/// statement.
 pub(crate) const LONGEST_NAMES: usize = 1 << 20;
 
-/// Functions no query of a task needs: they reach out, tell the version of this build, or are slow inside one instruction.
+/// Functions no query of a task needs: they reach out, tell the version of this build, or are slow
+/// inside one instruction.
 const DENIED: &[&str] = &[
     "load_extension",
     "edit",
@@ -37,7 +41,13 @@ const DENIED: &[&str] = &[
 ];
 
 /// Tables that are none: they tell of the file, or of SQLite itself.
-const DENIED_TABLES: &[&str] = &["dbstat", "sqlite_dbpage", "sqlite_stmt", "bytecode", "tables_used"];
+const DENIED_TABLES: &[&str] = &[
+    "dbstat",
+    "sqlite_dbpage",
+    "sqlite_stmt",
+    "bytecode",
+    "tables_used",
+];
 
 /// What the authorizer was asked about a statement.
 #[derive(Clone, Default)]
@@ -86,7 +96,8 @@ pub(crate) fn quoted(name: &str) -> String {
 
 /// Sets limits, then lets nothing but queries through.
 pub(crate) fn install(connection: &mut Connection) -> Result<Noted> {
-    // Tables of functions make themselves known when first used, by statements the authorizer would refuse.
+    // Tables of functions make themselves known when first used, by statements the authorizer would
+    // refuse.
     connection.execute_batch("select 1 from json_each('[]'), json_tree('[]')")?;
     let limits = [
         (Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_STATEMENT),
@@ -126,11 +137,15 @@ fn refused(action: &AuthAction<'_>) -> Option<String> {
     Some(match action {
         AuthAction::Select | AuthAction::Recursive => return None,
         AuthAction::Read { table_name, .. } => {
-            let denied = DENIED_TABLES.iter().any(|denied| table_name.eq_ignore_ascii_case(denied));
+            let denied = DENIED_TABLES
+                .iter()
+                .any(|denied| table_name.eq_ignore_ascii_case(denied));
             return denied.then(|| format!("the table `{table_name}`"));
         }
         AuthAction::Function { function_name } => {
-            let denied = DENIED.iter().any(|denied| function_name.eq_ignore_ascii_case(denied));
+            let denied = DENIED
+                .iter()
+                .any(|denied| function_name.eq_ignore_ascii_case(denied));
             return denied.then(|| format!("the function `{function_name}`"));
         }
         AuthAction::Insert { table_name }
@@ -145,17 +160,24 @@ fn refused(action: &AuthAction<'_>) -> Option<String> {
     })
 }
 
-/// Lets scripts of a task make a database and nothing else. Pragmas that matter to nobody are passed over.
+/// Lets scripts of a task make a database and nothing else. Pragmas that matter to nobody are
+/// passed over.
 pub(crate) fn install_for_building(connection: &mut Connection) -> Result<Noted> {
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     let noted = Noted::default();
     let note = noted.clone();
     connection.authorizer(Some(move |context: AuthContext<'_>| {
         let what = match context.action {
-            AuthAction::Attach { .. } | AuthAction::Detach { .. } => "attaching a database".to_owned(),
-            AuthAction::CreateVtable { .. } | AuthAction::DropVtable { .. } => "a virtual table".to_owned(),
+            AuthAction::Attach { .. } | AuthAction::Detach { .. } => {
+                "attaching a database".to_owned()
+            }
+            AuthAction::CreateVtable { .. } | AuthAction::DropVtable { .. } => {
+                "a virtual table".to_owned()
+            }
             AuthAction::Function { function_name }
-                if DENIED.iter().any(|denied| function_name.eq_ignore_ascii_case(denied)) =>
+                if DENIED
+                    .iter()
+                    .any(|denied| function_name.eq_ignore_ascii_case(denied)) =>
             {
                 format!("the function `{function_name}`")
             }

@@ -26,7 +26,10 @@ impl Databases {
     /// # Errors
     /// When SQLite does not work in this process.
     pub fn new() -> Result<Self, impl std::error::Error> {
-        Originals::open().map(|originals| Self { originals, opened: Vec::new() })
+        Originals::open().map(|originals| Self {
+            originals,
+            opened: Vec::new(),
+        })
     }
 
     /// Answers one request.
@@ -80,7 +83,10 @@ impl Databases {
     /// # Errors
     /// What is wrong with it.
     fn open(&mut self, image: &Image) -> Result<Option<&Opened>, String> {
-        let at = self.opened.iter().rposition(|(hash, _)| *hash == image.hash);
+        let at = self
+            .opened
+            .iter()
+            .rposition(|(hash, _)| *hash == image.hash);
         let entry = match (at, &image.bytes) {
             (Some(at), _) => self.opened.remove(at),
             (None, Some(bytes)) => {

@@ -11,7 +11,8 @@ const TICK: u64 = 100;
 /// Characters a function may look at for one step: about what an instruction costs.
 const CHARACTERS: u64 = 16;
 
-/// The steps of the statement that runs. Shared by the connection's hooks and functions, all on one thread.
+/// The steps of the statement that runs. Shared by the connection's hooks and functions, all on one
+/// thread.
 #[derive(Clone, Default)]
 pub(crate) struct Meter(Arc<Counts>);
 
@@ -62,14 +63,21 @@ impl Meter {
 
     /// Charges a function for looking at so many characters.
     pub(crate) fn charge(&self, characters: usize) -> Result<(), Spent> {
-        self.0.charged.fetch_add(characters as u64 / CHARACTERS, Relaxed);
+        self.0
+            .charged
+            .fetch_add(characters as u64 / CHARACTERS, Relaxed);
         if self.is_spent() { Err(Spent) } else { Ok(()) }
     }
 
     /// Characters a function may look at before the budget is spent.
     pub(crate) fn left(&self) -> usize {
         let taken = self.0.ticked.load(Relaxed).saturating_add(self.charged());
-        let steps = self.0.budget.load(Relaxed).saturating_sub(taken).saturating_add(1);
+        let steps = self
+            .0
+            .budget
+            .load(Relaxed)
+            .saturating_sub(taken)
+            .saturating_add(1);
         usize::try_from(steps.saturating_mul(CHARACTERS)).unwrap_or(usize::MAX)
     }
 

@@ -1,4 +1,5 @@
-//! `LIKE` and `GLOB` with their cost counted: a pattern of many stars on a long text is slow inside one instruction.
+//! `LIKE` and `GLOB` with their cost counted: a pattern of many stars on a long text is slow inside
+//! one instruction.
 
 /// What one place of a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,7 +11,10 @@ enum Place {
     /// This character.
     Literal(char),
     /// One of these characters, or none of them.
-    Set { negated: bool, ranges: Vec<(char, char)> },
+    Set {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 /// A pattern, read.
@@ -34,10 +38,14 @@ impl Pattern {
                 literal => Place::Literal(literal),
             });
         }
-        Some(Self { places, ignore_case: true })
+        Some(Self {
+            places,
+            ignore_case: true,
+        })
     }
 
-    /// A pattern of `GLOB`: `*`, `?`, sets in brackets; `None` for one that matches nothing, whose bracket never ends.
+    /// A pattern of `GLOB`: `*`, `?`, sets in brackets; `None` for one that matches nothing, whose
+    /// bracket never ends.
     pub(crate) fn glob(text: &str) -> Option<Self> {
         let mut places = Vec::new();
         let mut characters = text.chars().peekable();
@@ -72,13 +80,17 @@ impl Pattern {
                 literal => Place::Literal(literal),
             });
         }
-        Some(Self { places, ignore_case: false })
+        Some(Self {
+            places,
+            ignore_case: false,
+        })
     }
 
     /// Whether the whole text fits, and how many characters were looked at; `None` beyond `most`.
     pub(crate) fn matches(&self, text: &[char], most: usize) -> (Option<bool>, usize) {
         let (mut place, mut at, mut looked) = (0, 0, 0);
-        // After the last star: where the pattern goes on, and where the text was then. Leftmost fits suffice.
+        // After the last star: where the pattern goes on, and where the text was then. Leftmost
+        // fits suffice.
         let mut retry: Option<(usize, usize)> = None;
         loop {
             // A set is looked through character by character.
@@ -107,7 +119,9 @@ impl Pattern {
                 (Some(_), None) => return (Some(false), looked),
                 _ => {}
             }
-            let Some((back, from)) = retry else { return (Some(false), looked) };
+            let Some((back, from)) = retry else {
+                return (Some(false), looked);
+            };
             retry = Some((back, from + 1));
             (place, at) = (back, from + 1);
         }
@@ -119,7 +133,10 @@ impl Pattern {
             Place::Literal(literal) if self.ignore_case => literal.eq_ignore_ascii_case(&character),
             Place::Literal(literal) => *literal == character,
             Place::Set { negated, ranges } => {
-                ranges.iter().any(|(from, to)| (*from..=*to).contains(&character)) != *negated
+                ranges
+                    .iter()
+                    .any(|(from, to)| (*from..=*to).contains(&character))
+                    != *negated
             }
         }
     }

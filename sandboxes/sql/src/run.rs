@@ -19,8 +19,12 @@ pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, revers
     system::seed();
     opened.meter.begin(steps);
     opened.noted.clear();
-    opened.meter.allow(opened.noted.longest(true, opened.longest_cell));
-    let reversed = opened.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
+    opened
+        .meter
+        .allow(opened.noted.longest(true, opened.longest_cell));
+    let reversed = opened
+        .connection
+        .set_db_config(DbConfig::SQLITE_DBCONFIG_REVERSE_SCANORDER, reverse);
     match reversed {
         Ok(_) => memory::within(limits.memory_bytes, || within_memory(opened, sql, limits)),
         Err(error) => Ran::ended(end_of(opened, &error)),
@@ -29,7 +33,9 @@ pub(crate) fn run(opened: &Opened, sql: &str, steps: u64, limits: Limits, revers
 
 fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
     if sql.contains('\0') {
-        return Ran::ended(End::Syntax("the statement holds a character of code 0".to_owned()));
+        return Ran::ended(End::Syntax(
+            "the statement holds a character of code 0".to_owned(),
+        ));
     }
     if let Err(error) = bound_values(opened, true) {
         return Ran::ended(end_of(opened, &error));
@@ -48,7 +54,9 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
         return Ran::ended(End::NotAQuery);
     }
     if statement.parameter_count() > 0 {
-        return Ran::ended(End::Error("the statement has a parameter that nobody gives a value".to_owned()));
+        return Ran::ended(End::Error(
+            "the statement has a parameter that nobody gives a value".to_owned(),
+        ));
     }
     if let Err(error) = bound_values(opened, limits.long_values) {
         return Ran::ended(end_of(opened, &error));
@@ -62,7 +70,8 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
         Ok(None) => (End::TooManyRows, Rows::default()),
         Err(error) => (end_of(opened, &error), Rows::default()),
     };
-    let instructions = u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
+    let instructions =
+        u64::try_from(statement.get_status(StatementStatus::VmStep)).unwrap_or_default();
     let steps = instructions.saturating_add(opened.meter.charged());
     // The meter is looked at every now and then, so the last row may come between two looks.
     let (end, rows) = if end == End::Rows && steps > opened.meter.budget() {
@@ -71,14 +80,25 @@ fn within_memory(opened: &Opened, sql: &str, limits: Limits) -> Ran {
         (end, rows)
     };
     let steps = steps.min(opened.meter.budget());
-    Ran { end, columns, rows, steps }
+    Ran {
+        end,
+        columns,
+        rows,
+        steps,
+    }
 }
 
 /// Limits the length of values, now that it is known what the statement calls.
 fn bound_values(opened: &Opened, long_values: bool) -> Result<(), Error> {
     let longest = opened.noted.longest(long_values, opened.longest_cell);
     opened.meter.allow(longest);
-    opened.connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, i32::try_from(longest).unwrap_or(i32::MAX)).map(drop)
+    opened
+        .connection
+        .set_limit(
+            Limit::SQLITE_LIMIT_LENGTH,
+            i32::try_from(longest).unwrap_or(i32::MAX),
+        )
+        .map(drop)
 }
 
 /// All rows; `None` when there are more than allowed.
@@ -108,14 +128,18 @@ fn end_of(opened: &Opened, error: &Error) -> End {
         return End::Denied(what);
     }
     let message = match error {
-        Error::SqliteFailure(_, Some(message)) | Error::SqlInputError { msg: message, .. } => message.clone(),
+        Error::SqliteFailure(_, Some(message)) | Error::SqlInputError { msg: message, .. } => {
+            message.clone()
+        }
         other => other.to_string(),
     };
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => End::OutOfSteps,
         Some(ErrorCode::OutOfMemory) => End::OutOfMemory,
         Some(ErrorCode::TooBig) => End::TooLong,
-        Some(ErrorCode::AuthorizationForStatementDenied) => End::Denied("what no query needs".to_owned()),
+        Some(ErrorCode::AuthorizationForStatementDenied) => {
+            End::Denied("what no query needs".to_owned())
+        }
         _ if is_syntax(&message) => End::Syntax(shortened(message)),
         _ => End::Error(shortened(message)),
     }
@@ -131,6 +155,11 @@ fn shortened(mut message: String) -> String {
 
 /// Whether a message of SQLite says that a text does not parse.
 fn is_syntax(message: &str) -> bool {
-    let signs = ["syntax error", "incomplete input", "unrecognized token", "parser stack overflow"];
+    let signs = [
+        "syntax error",
+        "incomplete input",
+        "unrecognized token",
+        "parser stack overflow",
+    ];
     signs.iter().any(|sign| message.contains(sign))
 }

@@ -1,11 +1,16 @@
 //! Databases made and asked, in this process.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap is a failing test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing unwrap is a failing test"
+)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_cell::query::{
-    Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, SAMPLE_BYTES, SAMPLE_CELL, TableRows, Value,
+    Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, SAMPLE_BYTES, SAMPLE_CELL,
+    TableRows, Value,
 };
 use assay_sqlbox::Databases;
 use serde_bytes::ByteBuf;
@@ -15,9 +20,15 @@ const SCHEMA: &str = "create table t(a integer primary key, b text, c real);
     create table n(n integer);
     with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into n select x from c;";
 
-const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 256 << 20, long_values: true };
+const LIMITS: Limits = Limits {
+    rows: 100_000,
+    bytes: 16_000_000,
+    memory_bytes: 256 << 20,
+    long_values: true,
+};
 
-/// A cell answers one request at a time, and memory is limited for the whole process: so do these tests.
+/// A cell answers one request at a time, and memory is limited for the whole process: so do these
+/// tests.
 fn alone() -> MutexGuard<'static, ()> {
     static TURN: Mutex<()> = Mutex::new(());
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
@@ -33,14 +44,33 @@ impl Asked {
     fn of(script: &str) -> Self {
         let turn = alone();
         let mut databases = Databases::new().unwrap();
-        let image = built(&mut databases, Build { scripts: vec![script.to_owned()], ..Build::default() });
-        Self { databases, image, _turn: turn }
+        let image = built(
+            &mut databases,
+            Build {
+                scripts: vec![script.to_owned()],
+                ..Build::default()
+            },
+        );
+        Self {
+            databases,
+            image,
+            _turn: turn,
+        }
     }
 
     fn run(&mut self, sql: &str, steps: u64, limits: Limits, reverse: bool) -> Ran {
-        let image = Image { hash: [1; 32], bytes: Some(self.image.clone()) };
+        let image = Image {
+            hash: [1; 32],
+            bytes: Some(self.image.clone()),
+        };
         let statements = vec![sql.to_owned()];
-        let run = Run { statements, on: vec![(image, steps)], limits, reverse, reply_bytes: u64::MAX };
+        let run = Run {
+            statements,
+            on: vec![(image, steps)],
+            limits,
+            reverse,
+            reply_bytes: u64::MAX,
+        };
         match self.databases.reply(&Request::Run(run)) {
             Reply::Ran(ran) => ran.into_iter().flatten().next().unwrap(),
             other => panic!("not run: {other:?}"),
@@ -73,12 +103,22 @@ fn built(databases: &mut Databases, build: Build) -> ByteBuf {
 fn queries_give_their_rows() {
     let mut asked = Asked::of(SCHEMA);
     let ran = asked.ask("select a, b, c as see from t -- all\n order by a;; -- end");
-    assert_eq!((ran.end, ran.columns.join(" ").as_str()), (End::Rows, "a b see"));
+    assert_eq!(
+        (ran.end, ran.columns.join(" ").as_str()),
+        (End::Rows, "a b see")
+    );
     let rows: Vec<_> = ran.rows.rows().collect();
-    assert_eq!(rows[0], [Value::Integer(1), Value::Text(b"x"), Value::Real(1.5)]);
+    assert_eq!(
+        rows[0],
+        [Value::Integer(1), Value::Text(b"x"), Value::Real(1.5)]
+    );
     assert_eq!(rows[2], [Value::Integer(3), Value::Null, Value::Null]);
     assert!(ran.steps > 10 && ran.steps < 200, "{}", ran.steps);
-    for query in ["values (1), (2)", "with x(y) as (select 7) select y from x", "select * from json_each('[1,2]')"] {
+    for query in [
+        "values (1), (2)",
+        "with x(y) as (select 7) select y from x",
+        "select * from json_each('[1,2]')",
+    ] {
         assert_eq!(asked.ask(query).end, End::Rows, "{query}");
     }
 }
@@ -87,13 +127,34 @@ fn queries_give_their_rows() {
 fn only_one_query_is_run() {
     let mut asked = Asked::of(SCHEMA);
     let nothing = ["", " ; ", "-- select 1", "/* open", "\u{feff}"];
-    nothing.iter().for_each(|text| assert_eq!(asked.ask(text).end, End::Nothing, "{text:?}"));
-    let several = ["select 1; select 2", "select 1; drop table t", "select 1; and more"];
-    several.iter().for_each(|text| assert_eq!(asked.ask(text).end, End::Several, "{text}"));
-    let no_query =
-        ["explain select 1", "explain query plan select * from t", "vacuum", "vacuum into '/tmp/x'", "reindex"];
-    no_query.iter().for_each(|text| assert_eq!(asked.ask(text).end, End::NotAQuery, "{text}"));
-    let syntax = ["selec 1", "select 'open", "select (1", "select 1\0; drop table t", "I cannot say."];
+    nothing
+        .iter()
+        .for_each(|text| assert_eq!(asked.ask(text).end, End::Nothing, "{text:?}"));
+    let several = [
+        "select 1; select 2",
+        "select 1; drop table t",
+        "select 1; and more",
+    ];
+    several
+        .iter()
+        .for_each(|text| assert_eq!(asked.ask(text).end, End::Several, "{text}"));
+    let no_query = [
+        "explain select 1",
+        "explain query plan select * from t",
+        "vacuum",
+        "vacuum into '/tmp/x'",
+        "reindex",
+    ];
+    no_query
+        .iter()
+        .for_each(|text| assert_eq!(asked.ask(text).end, End::NotAQuery, "{text}"));
+    let syntax = [
+        "selec 1",
+        "select 'open",
+        "select (1",
+        "select 1\0; drop table t",
+        "I cannot say.",
+    ];
     for text in syntax {
         let end = asked.ask(text).end;
         assert!(matches!(end, End::Syntax(_)), "{text}: {end:?}");
@@ -105,7 +166,9 @@ fn only_one_query_is_run() {
         "select edit(1)",
         "select ?1",
     ];
-    errors.iter().for_each(|text| assert!(matches!(asked.ask(text).end, End::Error(_)), "{text}"));
+    errors
+        .iter()
+        .for_each(|text| assert!(matches!(asked.ask(text).end, End::Error(_)), "{text}"));
 }
 
 #[test]
@@ -147,29 +210,57 @@ fn nothing_is_written_or_reached() {
         let end = asked.ask(text).end;
         assert!(matches!(end, End::Denied(_)), "{text}: {end:?}");
     }
-    for absent in ["select readfile('/etc/passwd')", "select writefile('/tmp/x', 'x')", "select * from fsdir('/')"] {
+    for absent in [
+        "select readfile('/etc/passwd')",
+        "select writefile('/tmp/x', 'x')",
+        "select * from fsdir('/')",
+    ] {
         let end = asked.ask(absent).end;
-        assert!(matches!(end, End::Error(_) | End::Denied(_)), "{absent}: {end:?}");
+        assert!(
+            matches!(end, End::Error(_) | End::Denied(_)),
+            "{absent}: {end:?}"
+        );
     }
-    assert_eq!(asked.one("(select count(*) from t) || (select count(*) from sqlite_schema)"), "'32'");
+    assert_eq!(
+        asked.one("(select count(*) from t) || (select count(*) from sqlite_schema)"),
+        "'32'"
+    );
 }
 
 #[test]
 fn what_one_statement_does_the_next_does_not_see() {
     let mut asked = Asked::of(SCHEMA);
-    let query = "select random(), hex(randomblob(4)), a like 'X', changes(), last_insert_rowid() from t order by 1";
+    let query = "select random(), hex(randomblob(4)), a like 'X', changes(), last_insert_rowid() \
+                 from t order by 1";
     let first = asked.ask(query);
-    for other in
-        ["select random() from n", "pragma case_sensitive_like=on", "insert into t(a) values (9)", "select 1/0"]
-    {
+    for other in [
+        "select random() from n",
+        "pragma case_sensitive_like=on",
+        "insert into t(a) values (9)",
+        "select 1/0",
+    ] {
         asked.ask(other);
         assert_eq!(asked.ask(query), first, "after `{other}`");
     }
-    let endless = "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c";
+    let endless =
+        "with recursive c(x) as (select 1 union all select x + 1 from c) select max(x) from c";
     assert_eq!(asked.ask(endless).end, End::OutOfSteps);
     assert_eq!(asked.ask(query), first);
     let heavy = "select json_group_array(hex(zeroblob(5000))) from n a, n b";
-    assert_eq!(asked.run(heavy, 2_000_000, Limits { memory_bytes: 4 << 20, ..LIMITS }, false).end, End::OutOfMemory);
+    assert_eq!(
+        asked
+            .run(
+                heavy,
+                2_000_000,
+                Limits {
+                    memory_bytes: 4 << 20,
+                    ..LIMITS
+                },
+                false
+            )
+            .end,
+        End::OutOfMemory
+    );
     assert_eq!(asked.ask(query), first);
 }
 
@@ -181,45 +272,107 @@ fn time_stands_still() {
         asked.one("current_timestamp || current_date || current_time"),
         "'2026-01-01 00:00:002026-01-0100:00:00'"
     );
-    assert_eq!(asked.one("datetime('now', 'localtime')"), "'2026-01-01 00:00:00'");
+    assert_eq!(
+        asked.one("datetime('now', 'localtime')"),
+        "'2026-01-01 00:00:00'"
+    );
     assert_eq!(asked.one("unixepoch() - unixepoch('2026-01-01')"), "0");
 }
 
 #[test]
 fn limits_hold() {
     let mut asked = Asked::of(SCHEMA);
-    let small = Limits { rows: 10, bytes: 500, memory_bytes: 8 << 20, long_values: true };
+    let small = Limits {
+        rows: 10,
+        bytes: 500,
+        memory_bytes: 8 << 20,
+        long_values: true,
+    };
     let of = |asked: &mut Asked, sql: &str| asked.run(sql, 100_000, small, false).end;
     assert_eq!(of(&mut asked, "select n from n limit 10"), End::Rows);
     assert_eq!(of(&mut asked, "select n from n limit 11"), End::TooManyRows);
-    assert_eq!(of(&mut asked, "select hex(zeroblob(300))"), End::TooManyRows);
-    assert_eq!(of(&mut asked, "select count(*) from n a, n b, n c"), End::OutOfSteps);
-    assert_eq!(of(&mut asked, "select length(zeroblob(200000))"), End::TooLong);
-    assert_eq!(of(&mut asked, "select printf('%.*c', 1000000000, 'x')"), End::TooLong);
-    assert_eq!(of(&mut asked, "select printf('%1000000000d', 1)"), End::TooLong);
-    assert_eq!(of(&mut asked, "select replace(hex(zeroblob(20000)), '0', hex(zeroblob(20000)))"), End::TooLong);
-    assert_eq!(of(&mut asked, &format!("select '{}'", "x".repeat(100_000))), End::TooLong);
+    assert_eq!(
+        of(&mut asked, "select hex(zeroblob(300))"),
+        End::TooManyRows
+    );
+    assert_eq!(
+        of(&mut asked, "select count(*) from n a, n b, n c"),
+        End::OutOfSteps
+    );
+    assert_eq!(
+        of(&mut asked, "select length(zeroblob(200000))"),
+        End::TooLong
+    );
+    assert_eq!(
+        of(&mut asked, "select printf('%.*c', 1000000000, 'x')"),
+        End::TooLong
+    );
+    assert_eq!(
+        of(&mut asked, "select printf('%1000000000d', 1)"),
+        End::TooLong
+    );
+    assert_eq!(
+        of(
+            &mut asked,
+            "select replace(hex(zeroblob(20000)), '0', hex(zeroblob(20000)))"
+        ),
+        End::TooLong
+    );
+    assert_eq!(
+        of(&mut asked, &format!("select '{}'", "x".repeat(100_000))),
+        End::TooLong
+    );
     let end = of(&mut asked, &format!("select 1{}", "+1".repeat(5_000)));
     assert!(matches!(end, End::Error(_)), "{end:?}");
-    assert_eq!(of(&mut asked, &format!("select max(1{})", ",1".repeat(99))), End::Rows);
+    assert_eq!(
+        of(&mut asked, &format!("select max(1{})", ",1".repeat(99))),
+        End::Rows
+    );
     let end = of(&mut asked, &format!("select max(1{})", ",1".repeat(100)));
-    assert!(matches!(&end, End::Error(message) if message.contains("too many arguments")), "{end:?}");
+    assert!(
+        matches!(&end, End::Error(message) if message.contains("too many arguments")),
+        "{end:?}"
+    );
 }
 
 #[test]
 fn values_are_short_unless_the_task_needs_long_ones() {
     let mut asked = Asked::of(SCHEMA);
-    let short = Limits { long_values: false, ..LIMITS };
+    let short = Limits {
+        long_values: false,
+        ..LIMITS
+    };
     let mut of = |sql: &str, limits: Limits| asked.run(sql, 100_000, limits, false).end;
     assert_eq!(of("select length(hex(zeroblob(7000)))", short), End::Rows);
-    assert_eq!(of("select length(hex(zeroblob(9000)))", short), End::TooLong);
+    assert_eq!(
+        of("select length(hex(zeroblob(9000)))", short),
+        End::TooLong
+    );
     assert_eq!(of("select length(hex(zeroblob(9000)))", LIMITS), End::Rows);
-    assert_eq!(of("select json_valid(hex(zeroblob(5000)))", short), End::TooLong);
+    assert_eq!(
+        of("select json_valid(hex(zeroblob(5000)))", short),
+        End::TooLong
+    );
     let long = "create table l(x); insert into l values (hex(zeroblob(20000)))";
     drop(asked);
     let mut asked = Asked::of(long);
-    assert_eq!(asked.run("select length(x || x) from l", 10_000, short, false).end, End::TooLong);
-    assert_eq!(asked.run("select length(x), json_valid(x) from l", 10_000, short, false).end, End::Rows);
+    assert_eq!(
+        asked
+            .run("select length(x || x) from l", 10_000, short, false)
+            .end,
+        End::TooLong
+    );
+    assert_eq!(
+        asked
+            .run(
+                "select length(x), json_valid(x) from l",
+                10_000,
+                short,
+                false
+            )
+            .end,
+        End::Rows
+    );
 }
 
 #[test]
@@ -233,7 +386,11 @@ fn slow_functions_are_charged() {
         "select count(trim(hex(zeroblob(40000)) || n, hex(zeroblob(40000)))) from n",
     ];
     for sql in slow {
-        assert_eq!(asked.run(sql, 100_000, LIMITS, false).end, End::OutOfSteps, "{sql}");
+        assert_eq!(
+            asked.run(sql, 100_000, LIMITS, false).end,
+            End::OutOfSteps,
+            "{sql}"
+        );
     }
 }
 
@@ -271,7 +428,10 @@ fn functions_written_anew_do_as_the_old_ones() {
         ("ltrim('xxaxx', 'x')", "'axx'"),
         ("rtrim('xyaxy', 'yx')", "'xya'"),
         ("trim(null)", "NULL"),
-        ("printf('%05.1f|%-4d|%s|%%|%,d', 2.26, 7, 'é', 1234567)", "'002.3|7   |é|%|1,234,567'"),
+        (
+            "printf('%05.1f|%-4d|%s|%%|%,d', 2.26, 7, 'é', 1234567)",
+            "'002.3|7   |é|%|1,234,567'",
+        ),
         ("printf('%*d', 6, 42)", "'    42'"),
         ("format('%.3e', 12345.678)", "'1.235e+04'"),
         ("printf(null)", "NULL"),
@@ -284,23 +444,43 @@ fn functions_written_anew_do_as_the_old_ones() {
         assert_eq!(asked.one(expression), value, "{expression}");
     }
     let error = asked.ask("select 'a' like 'b' escape 'cd'").end;
-    assert!(matches!(&error, End::Error(message) if message.contains("ESCAPE")), "{error:?}");
+    assert!(
+        matches!(&error, End::Error(message) if message.contains("ESCAPE")),
+        "{error:?}"
+    );
 }
 
 #[test]
 fn rows_come_backwards_where_the_order_is_left_open() {
     let mut asked = Asked::of(SCHEMA);
     let first = |ran: Ran| ran.rows.cells().next().unwrap().to_string();
-    assert_eq!(first(asked.run("select a from t", 10_000, LIMITS, true)), "3");
-    assert_eq!(first(asked.run("select a from t", 10_000, LIMITS, false)), "1");
-    assert_eq!(first(asked.run("select a from t order by a", 10_000, LIMITS, true)), "1");
+    assert_eq!(
+        first(asked.run("select a from t", 10_000, LIMITS, true)),
+        "3"
+    );
+    assert_eq!(
+        first(asked.run("select a from t", 10_000, LIMITS, false)),
+        "1"
+    );
+    assert_eq!(
+        first(asked.run("select a from t order by a", 10_000, LIMITS, true)),
+        "1"
+    );
 }
 
 #[test]
 fn scripts_make_databases_and_nothing_else() {
     let _turn = alone();
     let mut databases = Databases::new().unwrap();
-    let mut of = |script: &str| reply(&mut databases, Build { scripts: vec![script.to_owned()], ..Build::default() });
+    let mut of = |script: &str| {
+        reply(
+            &mut databases,
+            Build {
+                scripts: vec![script.to_owned()],
+                ..Build::default()
+            },
+        )
+    };
     let dump = "pragma foreign_keys=off; begin transaction; create table a(x references b); insert into a values (7);
         create table b(y integer primary key autoincrement); insert into b(y) values (7); create view v as select 1;
         create index i on a(x); create trigger r after insert on a begin delete from b; end; commit;";
@@ -310,14 +490,35 @@ fn scripts_make_databases_and_nothing_else() {
         let message = result.unwrap_err();
         assert!(message.contains(part), "{message}");
     };
-    refused(of("create table a(x); insert into b values (1)"), "no such table: b");
+    refused(
+        of("create table a(x); insert into b values (1)"),
+        "no such table: b",
+    );
     refused(of("create table a(x"), "incomplete input");
     refused(of("create table a(x);\0 create table b(x)"), "code 0");
     refused(of("attach '/tmp/x' as x"), "attaching a database");
-    refused(of("create virtual table f using fts5(a)"), "a virtual table");
-    refused(of("with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c"), "steps");
+    refused(
+        of("create virtual table f using fts5(a)"),
+        "a virtual table",
+    );
+    refused(
+        of(
+            "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from \
+             c",
+        ),
+        "steps",
+    );
     let image = Some(ByteBuf::from(b"not a database at all".to_vec()));
-    refused(reply(&mut databases, Build { image, ..Build::default() }), "not an SQLite database");
+    refused(
+        reply(
+            &mut databases,
+            Build {
+                image,
+                ..Build::default()
+            },
+        ),
+        "not an SQLite database",
+    );
 }
 
 #[test]
@@ -326,10 +527,20 @@ fn damaged_images_are_rejected() {
     let mut image = asked.image.to_vec();
     let page = usize::from(u16::from_be_bytes([image[16], image[17]]));
     // An interior page of a table: its first child becomes its last one as well.
-    let interior = (page..image.len()).step_by(page).find(|at| image[*at] == 5).unwrap();
-    let cell = interior + usize::from(u16::from_be_bytes([image[interior + 12], image[interior + 13]]));
+    let interior = (page..image.len())
+        .step_by(page)
+        .find(|at| image[*at] == 5)
+        .unwrap();
+    let cell = interior
+        + usize::from(u16::from_be_bytes([
+            image[interior + 12],
+            image[interior + 13],
+        ]));
     image.copy_within(cell..cell + 4, interior + 8);
-    let build = Build { image: Some(ByteBuf::from(image)), ..Build::default() };
+    let build = Build {
+        image: Some(ByteBuf::from(image)),
+        ..Build::default()
+    };
     let message = reply(&mut asked.databases, build).unwrap_err();
     assert!(message.contains("cannot be read: Tree"), "{message}");
 }
@@ -352,10 +563,22 @@ fn other_rows_keep_the_schema() {
         columns: columns.map(str::to_owned).to_vec(),
         rows,
     };
-    let rows = vec![rows("p", ["id", "name"], parents), rows("c", ["p", "n"], children)];
-    let build = Build { image: Some(asked.image.clone()), scripts: Vec::new(), rows: Some(rows) };
+    let rows = vec![
+        rows("p", ["id", "name"], parents),
+        rows("c", ["p", "n"], children),
+    ];
+    let build = Build {
+        image: Some(asked.image.clone()),
+        scripts: Vec::new(),
+        rows: Some(rows),
+    };
     asked.image = built(&mut asked.databases, build);
-    assert_eq!(asked.one("(select group_concat(id) from p) || (select count(*) from c) || (select k from v)"), "'511'");
+    assert_eq!(
+        asked.one(
+            "(select group_concat(id) from p) || (select count(*) from c) || (select k from v)"
+        ),
+        "'511'"
+    );
 }
 
 #[test]
@@ -364,15 +587,33 @@ fn an_image_is_described() {
         "create table p(id integer primary key, name text not null unique, note text); insert into p values (1, 'a', null);
          create table c(a, b, p references p(id), foreign key (a, b) references q, unique (b, a)); create table q(x, y, primary key (x, y));",
     );
-    let image = Image { hash: [0; 32], bytes: Some(asked.image.clone()) };
-    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else { panic!("not described") };
+    let image = Image {
+        hash: [0; 32],
+        bytes: Some(asked.image.clone()),
+    };
+    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else {
+        panic!("not described")
+    };
     let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
     assert_eq!(names, ["p", "c", "q"]);
-    assert_eq!((tables[0].keys.clone(), tables[0].has_primary_key), (vec![vec![0], vec![1]], true));
+    assert_eq!(
+        (tables[0].keys.clone(), tables[0].has_primary_key),
+        (vec![vec![0], vec![1]], true)
+    );
     assert!(tables[0].columns[1].not_null && tables[0].columns[2].has_null);
-    assert_eq!((tables[1].keys.clone(), tables[1].has_primary_key), (vec![vec![1, 0]], false));
-    let keys: Vec<_> = tables[1].foreign_keys.iter().map(|key| (key.columns.clone(), key.table.as_str())).collect();
-    assert!(keys.contains(&(vec![0, 1], "q")) && keys.contains(&(vec![2], "p")), "{keys:?}");
+    assert_eq!(
+        (tables[1].keys.clone(), tables[1].has_primary_key),
+        (vec![vec![1, 0]], false)
+    );
+    let keys: Vec<_> = tables[1]
+        .foreign_keys
+        .iter()
+        .map(|key| (key.columns.clone(), key.table.as_str()))
+        .collect();
+    assert!(
+        keys.contains(&(vec![0, 1], "q")) && keys.contains(&(vec![2], "p")),
+        "{keys:?}"
+    );
     assert_eq!((tables[0].count, tables[0].sample.len()), (1, 1));
 }
 
@@ -381,9 +622,21 @@ fn an_image_is_kept_until_others_need_the_room() {
     let mut asked = Asked::of(SCHEMA);
     assert_eq!(asked.ask("select 1").end, End::Rows);
     let mut named = |hash: u8| {
-        let on = vec![(Image { hash: [hash; 32], bytes: None }, 1_000)];
+        let on = vec![(
+            Image {
+                hash: [hash; 32],
+                bytes: None,
+            },
+            1_000,
+        )];
         let statements = vec!["select 1".to_owned()];
-        let run = Run { statements, on, limits: LIMITS, reverse: false, reply_bytes: u64::MAX };
+        let run = Run {
+            statements,
+            on,
+            limits: LIMITS,
+            reverse: false,
+            reply_bytes: u64::MAX,
+        };
         asked.databases.reply(&Request::Run(run))
     };
     assert!(matches!(named(1), Reply::Ran(_)) && matches!(named(2), Reply::Missing));
@@ -395,10 +648,19 @@ fn a_reply_stays_within_its_bytes() {
     let (large, small) = ("select n, hex(zeroblob(100)) from n", "select 1");
     let size = asked.ask(large).bytes();
     let mut runs = |statements: [&str; 2], reply_bytes: u64| {
-        let image = Image { hash: [1; 32], bytes: Some(asked.image.clone()) };
+        let image = Image {
+            hash: [1; 32],
+            bytes: Some(asked.image.clone()),
+        };
         let on = vec![(image, 2_000_000); 3];
         let statements = statements.map(str::to_owned).to_vec();
-        asked.databases.reply(&Request::Run(Run { statements, on, limits: LIMITS, reverse: false, reply_bytes }))
+        asked.databases.reply(&Request::Run(Run {
+            statements,
+            on,
+            limits: LIMITS,
+            reverse: false,
+            reply_bytes,
+        }))
     };
     let counts = |reply: Reply| match reply {
         Reply::Ran(ran) => {
@@ -409,9 +671,21 @@ fn a_reply_stays_within_its_bytes() {
     };
     assert_eq!(counts(runs([large, small], u64::MAX)), [3, 3]);
     assert_eq!(counts(runs([large, small], 4 * size)), [3, 3]);
-    assert_eq!(counts(runs([large, small], 3 * size)), [3], "another statement does not fit");
-    assert_eq!(counts(runs([large, small], 3 * size - 1)), [2], "the last database does not fit");
-    assert_eq!(counts(runs([small, large], 2 * size)), [3, 1], "the last statement lacks databases");
+    assert_eq!(
+        counts(runs([large, small], 3 * size)),
+        [3],
+        "another statement does not fit"
+    );
+    assert_eq!(
+        counts(runs([large, small], 3 * size - 1)),
+        [2],
+        "the last database does not fit"
+    );
+    assert_eq!(
+        counts(runs([small, large], 2 * size)),
+        [3, 1],
+        "the last statement lacks databases"
+    );
     assert_eq!(counts(runs([large, small], size)), [1]);
     match runs([large, small], size - 1) {
         Reply::TooLarge { bytes } => assert_eq!(bytes, size),
@@ -428,14 +702,35 @@ fn descriptions_truncate_long_values() {
          with recursive c(i) as (select 1 union all select i + 1 from c where i < 200), v(b) as (select zeroblob(20000))
          insert into m select i, b, b, b, b, b, b from c, v;"
     ));
-    let image = Image { hash: [0; 32], bytes: Some(asked.image.clone()) };
-    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else { panic!("not described") };
-    let [l, m] = tables.as_slice() else { panic!("{} tables", tables.len()) };
-    assert_eq!((l.count, l.columns[0].is_distinct, m.columns[0].is_distinct), (300, false, true));
+    let image = Image {
+        hash: [0; 32],
+        bytes: Some(asked.image.clone()),
+    };
+    let Reply::Described(tables) = asked.databases.reply(&Request::Describe(image)) else {
+        panic!("not described")
+    };
+    let [l, m] = tables.as_slice() else {
+        panic!("{} tables", tables.len())
+    };
+    assert_eq!(
+        (l.count, l.columns[0].is_distinct, m.columns[0].is_distinct),
+        (300, false, true)
+    );
     let first: Vec<_> = l.sample.cells().take(2).collect();
-    assert_eq!(first[0], Value::Text("é".repeat(SAMPLE_CELL / 2).as_bytes()));
+    assert_eq!(
+        first[0],
+        Value::Text("é".repeat(SAMPLE_CELL / 2).as_bytes())
+    );
     assert_eq!(first[1], Value::Blob(&vec![0; SAMPLE_CELL]));
     let shown = l.sample.bytes() + m.sample.bytes();
-    assert!((SAMPLE_BYTES..SAMPLE_BYTES + 7 * SAMPLE_CELL).contains(&shown), "{shown} bytes");
-    assert!(l.sample.len() == 150 && m.sample.len() < 150, "{} and {} rows", l.sample.len(), m.sample.len());
+    assert!(
+        (SAMPLE_BYTES..SAMPLE_BYTES + 7 * SAMPLE_CELL).contains(&shown),
+        "{shown} bytes"
+    );
+    assert!(
+        l.sample.len() == 150 && m.sample.len() < 150,
+        "{} and {} rows",
+        l.sample.len(),
+        m.sample.len()
+    );
 }

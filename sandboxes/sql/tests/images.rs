@@ -1,7 +1,11 @@
-//! Hostile and broken images: each is rejected or answered within limits on steps and memory, and none ends the
-//! process.
+//! Hostile and broken images: each is rejected or answered within limits on steps and memory, and
+//! none ends the process.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a failing unwrap is a failing test")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a failing unwrap is a failing test"
+)]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -10,12 +14,18 @@ use assay_sqlbox::Databases;
 use rusqlite::Connection;
 use serde_bytes::ByteBuf;
 
-const LIMITS: Limits = Limits { rows: 100_000, bytes: 16_000_000, memory_bytes: 256 << 20, long_values: false };
+const LIMITS: Limits = Limits {
+    rows: 100_000,
+    bytes: 16_000_000,
+    memory_bytes: 256 << 20,
+    long_values: false,
+};
 
 /// Bytes of a page of the images made here.
 const PAGE: usize = 512;
 
-const ENDLESS: &str = "with recursive c(x) as (select 1 union all select x + 1 from c) select x from c";
+const ENDLESS: &str =
+    "with recursive c(x) as (select 1 union all select x + 1 from c) select x from c";
 
 /// Memory is limited for the whole process, so one test runs at a time.
 struct Asked {
@@ -28,11 +38,17 @@ impl Asked {
     fn new() -> Self {
         static TURN: Mutex<()> = Mutex::new(());
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-        Self { databases: Databases::new().unwrap(), _turn: turn }
+        Self {
+            databases: Databases::new().unwrap(),
+            _turn: turn,
+        }
     }
 
     fn build(&mut self, image: &[u8]) -> Result<ByteBuf, String> {
-        let build = Build { image: Some(ByteBuf::from(image)), ..Build::default() };
+        let build = Build {
+            image: Some(ByteBuf::from(image)),
+            ..Build::default()
+        };
         match self.databases.reply(&Request::Build(build)) {
             Reply::Built(built) => built,
             other => panic!("not built: {other:?}"),
@@ -50,7 +66,13 @@ impl Asked {
     /// Runs a statement on an image, which `number` identifies.
     fn run(&mut self, number: u64, image: &[u8], sql: &str) -> Result<Ran, String> {
         let on = vec![(named(number, image), 2_000_000)];
-        let run = Run { statements: vec![sql.to_owned()], on, limits: LIMITS, reverse: false, reply_bytes: u64::MAX };
+        let run = Run {
+            statements: vec![sql.to_owned()],
+            on,
+            limits: LIMITS,
+            reverse: false,
+            reply_bytes: u64::MAX,
+        };
         match self.databases.reply(&Request::Run(run)) {
             Reply::Ran(ran) => Ok(ran.into_iter().flatten().next().unwrap()),
             Reply::Unable(message) => Err(message),
@@ -73,13 +95,18 @@ impl Asked {
 fn named(number: u64, image: &[u8]) -> Image {
     let mut hash = [0; 32];
     hash[..8].copy_from_slice(&number.to_le_bytes());
-    Image { hash, bytes: Some(ByteBuf::from(image)) }
+    Image {
+        hash,
+        bytes: Some(ByteBuf::from(image)),
+    }
 }
 
 /// The image that a script makes without any guard.
 fn unguarded(script: &str) -> Vec<u8> {
     let mut connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(&format!("pragma page_size = {PAGE};")).unwrap();
+    connection
+        .execute_batch(&format!("pragma page_size = {PAGE};"))
+        .unwrap();
     connection.execute_batch(script).unwrap();
     connection.serialize("main").unwrap().to_vec()
 }
@@ -99,15 +126,25 @@ fn point(image: &mut [u8], page: usize, child: usize) {
     image[start + 8..start + 12].copy_from_slice(&child);
 }
 
-/// A table with too many rows to visit in an image of ordinary size: inner pages of its tree share their children.
+/// A table with too many rows to visit in an image of ordinary size: inner pages of its tree share
+/// their children.
 fn endless_table() -> Vec<u8> {
     let mut image = unguarded(
         "create table t(a integer primary key, b text);
          with recursive c(i) as (select 1 union all select i + 1 from c where i < 20000) insert into t select i, printf('%030d', i) from c;",
     );
-    let inner: Vec<usize> = (1..image.len() / PAGE).filter(|page| image[page * PAGE] == 5).take(9).collect();
-    assert_eq!((inner.len(), inner[0]), (9, 1), "the root of the table is its first inner page");
-    inner.windows(2).for_each(|pair| point(&mut image, pair[0], pair[1]));
+    let inner: Vec<usize> = (1..image.len() / PAGE)
+        .filter(|page| image[page * PAGE] == 5)
+        .take(9)
+        .collect();
+    assert_eq!(
+        (inner.len(), inner[0]),
+        (9, 1),
+        "the root of the table is its first inner page"
+    );
+    inner
+        .windows(2)
+        .for_each(|pair| point(&mut image, pair[0], pair[1]));
     image
 }
 
@@ -117,9 +154,15 @@ fn endless_tables_are_rejected() {
     let image = endless_table();
     let built = asked.build(&image).unwrap_err();
     assert!(built.contains("2nd reference to page"), "{built}");
-    for refused in [asked.describe(&image).map(drop), asked.run(1, &image, "select 1").map(drop)] {
+    for refused in [
+        asked.describe(&image).map(drop),
+        asked.run(1, &image, "select 1").map(drop),
+    ] {
         let said = refused.unwrap_err();
-        assert!(said.contains("reading the database takes more than"), "{said}");
+        assert!(
+            said.contains("reading the database takes more than"),
+            "{said}"
+        );
     }
 }
 
@@ -132,12 +175,28 @@ fn checking_a_database_computes_no_generated_columns() {
     );
     let image = asked.build(&image).unwrap();
     let tables = asked.describe(&image).unwrap();
-    let columns: Vec<_> = tables[0].columns.iter().map(|column| (column.name.as_str(), column.has_null)).collect();
-    assert_eq!((tables.len(), tables[0].count, columns), (1, 2, vec![("a", true)]));
-    assert_eq!(asked.run(1, &image, "select count(a) from t").unwrap().end, End::Rows);
-    assert_eq!(asked.run(1, &image, "select b from t").unwrap().end, End::TooLong);
+    let columns: Vec<_> = tables[0]
+        .columns
+        .iter()
+        .map(|column| (column.name.as_str(), column.has_null))
+        .collect();
+    assert_eq!(
+        (tables.len(), tables[0].count, columns),
+        (1, 2, vec![("a", true)])
+    );
+    assert_eq!(
+        asked.run(1, &image, "select count(a) from t").unwrap().end,
+        End::Rows
+    );
+    assert_eq!(
+        asked.run(1, &image, "select b from t").unwrap().end,
+        End::TooLong
+    );
     // Stored values are never too long.
-    assert_eq!(asked.run(1, &image, "select c || '' from t").unwrap().end, End::Rows);
+    assert_eq!(
+        asked.run(1, &image, "select c || '' from t").unwrap().end,
+        End::Rows
+    );
 }
 
 #[test]
@@ -152,20 +211,34 @@ fn checking_a_database_evaluates_no_views_triggers_or_indexes() {
     let built = asked.build(&image).unwrap();
     for image in [image.as_slice(), built.as_slice()] {
         let tables = asked.describe(image).unwrap();
-        let names: Vec<_> = tables.iter().map(|table| (table.name.as_str(), table.count)).collect();
+        let names: Vec<_> = tables
+            .iter()
+            .map(|table| (table.name.as_str(), table.count))
+            .collect();
         assert_eq!(names, [("t", 3), ("filler", 1)]);
     }
-    assert_eq!(asked.run(1, &built, "select max(a) from t").unwrap().end, End::Rows);
-    assert_eq!(asked.run(1, &built, "select max(x) from v").unwrap().end, End::OutOfSteps);
+    assert_eq!(
+        asked.run(1, &built, "select max(a) from t").unwrap().end,
+        End::Rows
+    );
+    assert_eq!(
+        asked.run(1, &built, "select max(x) from v").unwrap().end,
+        End::OutOfSteps
+    );
 }
 
 #[test]
 fn virtual_tables_are_not_described() {
     let mut asked = Asked::new();
-    let image = unguarded("create virtual table f using fts5(x); insert into f values ('a'); create table t(a);");
+    let image = unguarded(
+        "create virtual table f using fts5(x); insert into f values ('a'); create table t(a);",
+    );
     let tables = asked.describe(&image).unwrap();
     let names: Vec<_> = tables.iter().map(|table| table.name.as_str()).collect();
-    assert!(names.contains(&"t") && names.contains(&"f_data") && !names.contains(&"f"), "{names:?}");
+    assert!(
+        names.contains(&"t") && names.contains(&"f_data") && !names.contains(&"f"),
+        "{names:?}"
+    );
 }
 
 #[test]
@@ -183,8 +256,12 @@ fn views_declared_as_tables_are_rejected() {
 #[test]
 fn names_that_are_not_utf_8_are_rejected() {
     let mut asked = Asked::new();
-    let mut image = unguarded("create table t(unusual, other); insert into t values (1, zeroblob(20000));");
-    let at = image.windows(7).position(|window| window == b"unusual").unwrap();
+    let mut image =
+        unguarded("create table t(unusual, other); insert into t values (1, zeroblob(20000));");
+    let at = image
+        .windows(7)
+        .position(|window| window == b"unusual")
+        .unwrap();
     image[at + 1] = 0xff;
     asked.rejects(&image, "not UTF-8");
 }
@@ -207,23 +284,39 @@ fn broken_images_are_answered_or_rejected() {
         random ^= random << 17;
         usize::try_from(random >> 33).unwrap() % most
     };
-    let statements =
-        ["select * from t order by b", "select y, max(x) from u group by 1", "select * from v, p limit 900"];
+    let statements = [
+        "select * from t order by b",
+        "select y, max(x) from u group by 1",
+        "select * from v, p limit 900",
+    ];
     let (mut answered, mut refused) = (0, 0);
     for number in 1..=500 {
         let mut image = whole.clone();
         // Half of them in the first pages, where the schema is.
-        let end = if number % 2 == 0 { image.len() } else { 4 * PAGE };
+        let end = if number % 2 == 0 {
+            image.len()
+        } else {
+            4 * PAGE
+        };
         for _ in 0..=below(8) {
             let at = 16 + below(end - 16);
             image[at] = u8::try_from(below(256)).unwrap();
         }
         let built = asked.build(&image).is_ok();
         let described = asked.describe(&image).is_ok();
-        let ran = statements.iter().all(|sql| asked.run(number, &image, sql).is_ok());
+        let ran = statements
+            .iter()
+            .all(|sql| asked.run(number, &image, sql).is_ok());
         for is_answered in [built, described, ran] {
-            *(if is_answered { &mut answered } else { &mut refused }) += 1;
+            *(if is_answered {
+                &mut answered
+            } else {
+                &mut refused
+            }) += 1;
         }
     }
-    assert!(answered > 100 && refused > 100, "{answered} answered, {refused} refused");
+    assert!(
+        answered > 100 && refused > 100,
+        "{answered} answered, {refused} refused"
+    );
 }

@@ -1,7 +1,8 @@
-//! Making images: an interpreter is started once, its memory is kept as a module, and that module is compiled.
+//! Making images: an interpreter is started once, its memory is kept as a module, and that module
+//! is compiled.
 //!
-//! Nothing of the machine enters: the clock stands still, random numbers come from a fixed seed, there are no files. So the
-//! image has one hash everywhere, and the hash names what graded.
+//! Nothing of the machine enters: the clock stands still, random numbers come from a fixed seed,
+//! there are no files. So the image has one hash everywhere, and the hash names what graded.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,47 +71,84 @@ pub(crate) fn engine_name(engine: &Engine) -> String {
     format!("{:016x}", hasher.finish())
 }
 
-/// Makes the image of a language from its interpreter, a reactor of WASI preview 1, unless the folder holds it already.
+/// Makes the image of a language from its interpreter, a reactor of WASI preview 1, unless the
+/// folder holds it already.
 ///
 /// # Errors
 /// [`ImageError`].
-pub fn build(folder: &Folder, language: &'static Language, interpreter: &Path) -> Result<Built, ImageError> {
+pub fn build(
+    folder: &Folder,
+    language: &'static Language,
+    interpreter: &Path,
+) -> Result<Built, ImageError> {
     let engine = engine::engine()?;
-    let broken = |error: wasmtime::Error| ImageError::Broken { language: language.name, reason: format!("{error:#}") };
+    let broken = |error: wasmtime::Error| ImageError::Broken {
+        language: language.name,
+        reason: format!("{error:#}"),
+    };
     let source = read(interpreter)?;
     let from = blake3::hash(&source).to_hex().to_string();
-    let known = std::fs::read(folder.info(language)).ok().and_then(|text| serde_json::from_slice::<Info>(&text).ok());
+    let known = std::fs::read(folder.info(language))
+        .ok()
+        .and_then(|text| serde_json::from_slice::<Info>(&text).ok());
     let known = known.filter(|info| info.interpreter == from);
     if let Some(info) = &known
         && folder.compiled(language, &engine).exists()
     {
-        return Ok(Built { hash: info.hash.clone(), version: info.version.clone(), fresh: false });
+        return Ok(Built {
+            hash: info.hash.clone(),
+            version: info.version.clone(),
+            fresh: false,
+        });
     }
-    std::fs::create_dir_all(folder.path())
-        .map_err(|error| ImageError::File { path: folder.path().to_owned(), error })?;
-    tracing::info!(language = language.name, "starting the interpreter and keeping its memory");
+    std::fs::create_dir_all(folder.path()).map_err(|error| ImageError::File {
+        path: folder.path().to_owned(),
+        error,
+    })?;
+    tracing::info!(
+        language = language.name,
+        "starting the interpreter and keeping its memory"
+    );
     let started = start(&source).map_err(broken)?;
     tracing::info!(language = language.name, "compiling the image");
     let compiled = engine.precompile_module(&started).map_err(broken)?;
     let hash = blake3::hash(&started).to_hex().to_string();
     let (version, modules) = describe(&engine, &compiled).map_err(broken)?;
-    let info = Info { hash, version, modules, interpreter: from };
+    let info = Info {
+        hash,
+        version,
+        modules,
+        interpreter: from,
+    };
     // Files of an image are replaced whole; the last one makes it valid.
     write(&folder.started(language), &started)?;
     write(&folder.compiled(language, &engine), &compiled)?;
     write(&folder.info(language), json!(info).to_string().as_bytes())?;
-    Ok(Built { hash: info.hash, version: info.version, fresh: true })
+    Ok(Built {
+        hash: info.hash,
+        version: info.version,
+        fresh: true,
+    })
 }
 
 /// Starts the interpreter and writes its memory down as a module.
 fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let mut config = Config::new();
-    // Compiled once, run once: quick to compile matters, quick to run does not. Calls to the host charge fuel, so there is some.
-    config.cranelift_opt_level(wasmtime::OptLevel::None).consume_fuel(true);
+    // Compiled once, run once: quick to compile matters, quick to run does not. Calls to the host
+    // charge fuel, so there is some.
+    config
+        .cranelift_opt_level(wasmtime::OptLevel::None)
+        .consume_fuel(true);
     config.relaxed_simd_deterministic(true);
-    config.max_wasm_stack(INIT_STACK).async_stack_size(2 * INIT_STACK);
+    config
+        .max_wasm_stack(INIT_STACK)
+        .async_stack_size(2 * INIT_STACK);
     let engine = Engine::new(&config)?;
-    let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
+    let limits = Limits {
+        work: 0,
+        memory_bytes: MAX_MEMORY as u64,
+        output_bytes: 1 << 20,
+    };
     let mut store = Store::new(&engine, State::new(limits, 0, Vec::new()));
     store.limiter(|state| state);
     store.set_fuel(u64::MAX >> 1)?;
@@ -120,7 +158,9 @@ fn start(interpreter: &[u8]) -> wasmtime::Result<Vec<u8>> {
     let module = Module::new(&engine, &instrumented)?;
     let instance = wasi::linker(&engine, &module)?.instantiate(&mut store, &module)?;
     for function in ["_initialize", INITIALIZE] {
-        let started = instance.get_typed_func::<(), ()>(&mut store, function)?.call(&mut store, ());
+        let started = instance
+            .get_typed_func::<(), ()>(&mut store, function)?
+            .call(&mut store, ());
         started.map_err(|error| {
             let said = String::from_utf8_lossy(store.data().stderr_tail()).into_owned();
             error.context(format!("`{function}` of the interpreter fails: {said}"))
@@ -159,13 +199,31 @@ impl InstanceState for Started {
 fn describe(engine: &Engine, compiled: &[u8]) -> wasmtime::Result<(String, Vec<String>)> {
     let module = trusted::load(engine, compiled)?;
     let ready = wasi::linker(engine, &module)?.instantiate_pre(&module)?;
-    let limits = Limits { work: 0, memory_bytes: MAX_MEMORY as u64, output_bytes: 1 << 20 };
+    let limits = Limits {
+        work: 0,
+        memory_bytes: MAX_MEMORY as u64,
+        output_bytes: 1 << 20,
+    };
     let mut guest = Guest::start(&ready, State::new(limits, 0, Vec::new()))?;
     let header = [("op".to_owned(), json!("version"))].into_iter().collect();
-    let answer = guest.ask(header, &[]).map_err(|stopped| wasmtime::format_err!("it does not answer: {stopped:?}"))?;
-    let message = Message::read(&answer).ok_or_else(|| wasmtime::format_err!("it answers nonsense"))?;
-    let modules = message.header.get("modules").and_then(Value::as_array).into_iter().flatten();
-    Ok((message.text("version").to_owned(), modules.filter_map(Value::as_str).map(str::to_owned).collect()))
+    let answer = guest
+        .ask(header, &[])
+        .map_err(|stopped| wasmtime::format_err!("it does not answer: {stopped:?}"))?;
+    let message =
+        Message::read(&answer).ok_or_else(|| wasmtime::format_err!("it answers nonsense"))?;
+    let modules = message
+        .header
+        .get("modules")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten();
+    Ok((
+        message.text("version").to_owned(),
+        modules
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect(),
+    ))
 }
 
 /// Runs a future that never waits: reading an instance's memory is only written as if it could.
@@ -180,11 +238,17 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, ImageError> {
-    std::fs::read(path).map_err(|error| ImageError::File { path: path.to_owned(), error })
+    std::fs::read(path).map_err(|error| ImageError::File {
+        path: path.to_owned(),
+        error,
+    })
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), ImageError> {
     let part: PathBuf = path.with_extension(format!("part{}", std::process::id()));
     let written = std::fs::write(&part, bytes).and_then(|()| std::fs::rename(&part, path));
-    written.map_err(|error: io::Error| ImageError::File { path: path.to_owned(), error })
+    written.map_err(|error: io::Error| ImageError::File {
+        path: path.to_owned(),
+        error,
+    })
 }

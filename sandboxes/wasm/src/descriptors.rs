@@ -1,4 +1,5 @@
-//! Open descriptors of one instance: the standard streams, the folder that every path starts at, and what the guest opened.
+//! Open descriptors of one instance: the standard streams, the folder that every path starts at,
+//! and what the guest opened.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -51,9 +52,23 @@ impl Descriptors {
             writes: !reads,
             appends: false,
         };
-        let root = Descriptor { target: Target::Node(ROOT), position: 0, reads: true, writes: false, appends: false };
-        let table = [stream(Device::Stdin, true), stream(Device::Stdout, false), stream(Device::Stderr, false), root];
-        Self { table: table.into_iter().map(Some).collect(), files }
+        let root = Descriptor {
+            target: Target::Node(ROOT),
+            position: 0,
+            reads: true,
+            writes: false,
+            appends: false,
+        };
+        let table = [
+            stream(Device::Stdin, true),
+            stream(Device::Stdout, false),
+            stream(Device::Stderr, false),
+            root,
+        ];
+        Self {
+            table: table.into_iter().map(Some).collect(),
+            files,
+        }
     }
 
     /// The files. The two instances of a test take turns, so the lock is never contended.
@@ -62,12 +77,19 @@ impl Descriptors {
     }
 
     pub(crate) fn get(&self, fd: i32) -> Result<Descriptor, Errno> {
-        let known = usize::try_from(fd).ok().and_then(|fd| self.table.get(fd)).copied().flatten();
+        let known = usize::try_from(fd)
+            .ok()
+            .and_then(|fd| self.table.get(fd))
+            .copied()
+            .flatten();
         known.ok_or(Errno::BadDescriptor)
     }
 
     pub(crate) fn get_mut(&mut self, fd: i32) -> Result<&mut Descriptor, Errno> {
-        let known = usize::try_from(fd).ok().and_then(|fd| self.table.get_mut(fd)).and_then(Option::as_mut);
+        let known = usize::try_from(fd)
+            .ok()
+            .and_then(|fd| self.table.get_mut(fd))
+            .and_then(Option::as_mut);
         known.ok_or(Errno::BadDescriptor)
     }
 
@@ -97,7 +119,11 @@ impl Descriptors {
         now: u64,
     ) -> Result<i32, Errno> {
         let folder = self.folder(at)?;
-        let free = self.table.iter().position(Option::is_none).unwrap_or(self.table.len());
+        let free = self
+            .table
+            .iter()
+            .position(Option::is_none)
+            .unwrap_or(self.table.len());
         if free >= MAX_DESCRIPTORS {
             return Err(Errno::TooManyOpen);
         }
@@ -111,7 +137,13 @@ impl Descriptors {
             None => Target::Node(node),
         };
         drop(files);
-        let descriptor = Descriptor { target, position: 0, reads, writes: how.writes, appends };
+        let descriptor = Descriptor {
+            target,
+            position: 0,
+            reads,
+            writes: how.writes,
+            appends,
+        };
         match self.table.get_mut(free) {
             Some(slot) => *slot = Some(descriptor),
             None => self.table.push(Some(descriptor)),
@@ -124,7 +156,10 @@ impl Descriptors {
             // The guest did not open it, and without it no path could be resolved.
             return Err(Errno::BadDescriptor);
         }
-        let closed = usize::try_from(fd).ok().and_then(|fd| self.table.get_mut(fd)).and_then(Option::take);
+        let closed = usize::try_from(fd)
+            .ok()
+            .and_then(|fd| self.table.get_mut(fd))
+            .and_then(Option::take);
         if let Target::Node(node) = closed.ok_or(Errno::BadDescriptor)?.target {
             self.files().close(node);
         }
@@ -132,13 +167,20 @@ impl Descriptors {
     }
 
     /// Reads from a file at an offset, or at the descriptor's own position, which advances.
-    pub(crate) fn read(&mut self, fd: i32, at: Option<u64>, target: &mut [u8]) -> Result<usize, Errno> {
+    pub(crate) fn read(
+        &mut self,
+        fd: i32,
+        at: Option<u64>,
+        target: &mut [u8],
+    ) -> Result<usize, Errno> {
         let known = self.get(fd)?;
         let node = self.node(fd, Errno::BadDescriptor)?;
         if !known.reads {
             return Err(Errno::BadDescriptor);
         }
-        let length = self.files().read(node, at.unwrap_or(known.position), target)?;
+        let length = self
+            .files()
+            .read(node, at.unwrap_or(known.position), target)?;
         if at.is_none() {
             self.get_mut(fd)?.position += length as u64;
         }
@@ -146,7 +188,13 @@ impl Descriptors {
     }
 
     /// Writes to a file at an offset, or at the descriptor's own position, which advances.
-    pub(crate) fn write(&mut self, fd: i32, at: Option<u64>, bytes: &[u8], now: u64) -> Result<usize, Errno> {
+    pub(crate) fn write(
+        &mut self,
+        fd: i32,
+        at: Option<u64>,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<usize, Errno> {
         let known = self.get(fd)?;
         let node = self.node(fd, Errno::BadDescriptor)?;
         if !known.writes {
@@ -173,14 +221,18 @@ impl Descriptors {
             Target::Node(node) => node,
             // These devices have no length; a seek always succeeds.
             Target::Device(Device::Null | Device::Zero | Device::Random) => return Ok(0),
-            Target::Device(Device::Stdin | Device::Stdout | Device::Stderr) => return Err(Errno::NotSeekable),
+            Target::Device(Device::Stdin | Device::Stdout | Device::Stderr) => {
+                return Err(Errno::NotSeekable);
+            }
         };
         let origin = match whence {
             Whence::Start => 0,
             Whence::Current => known.position,
             Whence::End => self.files().status(node)?.size,
         };
-        let place = origin.checked_add_signed(offset).filter(|place| i64::try_from(*place).is_ok());
+        let place = origin
+            .checked_add_signed(offset)
+            .filter(|place| i64::try_from(*place).is_ok());
         self.get_mut(fd)?.position = place.ok_or(Errno::Invalid)?;
         place.ok_or(Errno::Invalid)
     }
@@ -199,7 +251,13 @@ impl Descriptors {
 mod tests {
     use super::*;
 
-    const CREATE: How = How { create: true, exclusive: false, truncate: false, directory: false, writes: true };
+    const CREATE: How = How {
+        create: true,
+        exclusive: false,
+        truncate: false,
+        directory: false,
+        writes: true,
+    };
 
     fn descriptors() -> Descriptors {
         Descriptors::new(Arc::new(Mutex::new(Files::new(0))))
@@ -222,15 +280,23 @@ mod tests {
         let mut table = descriptors();
         assert_eq!(table.close(0), Ok(()));
         assert_eq!(table.close(0), Err(Errno::BadDescriptor));
-        assert_eq!(table.open(PREOPENED, b"dev/null", How::default(), (true, false), 0), Ok(0));
-        assert_eq!(table.open(PREOPENED, b"dev/stdin", How::default(), (true, false), 0), Ok(4));
+        assert_eq!(
+            table.open(PREOPENED, b"dev/null", How::default(), (true, false), 0),
+            Ok(0)
+        );
+        assert_eq!(
+            table.open(PREOPENED, b"dev/stdin", How::default(), (true, false), 0),
+            Ok(4)
+        );
         assert_eq!(table.get(4).unwrap().target, Target::Device(Device::Stdin));
     }
 
     #[test]
     fn positions_move_with_reads_and_writes_only() {
         let mut table = descriptors();
-        let fd = table.open(PREOPENED, b"a", CREATE, (true, false), 0).unwrap();
+        let fd = table
+            .open(PREOPENED, b"a", CREATE, (true, false), 0)
+            .unwrap();
         assert_eq!(table.write(fd, None, b"hello", 0), Ok(5));
         assert_eq!(table.write(fd, Some(1), b"E", 0), Ok(1));
         assert_eq!(table.seek(fd, -4, Whence::Current), Ok(1));
@@ -249,20 +315,31 @@ mod tests {
     #[test]
     fn appending_writes_at_the_end() {
         let mut table = descriptors();
-        let first = table.open(PREOPENED, b"log", CREATE, (false, true), 0).unwrap();
-        let second = table.open(PREOPENED, b"log", CREATE, (false, true), 0).unwrap();
+        let first = table
+            .open(PREOPENED, b"log", CREATE, (false, true), 0)
+            .unwrap();
+        let second = table
+            .open(PREOPENED, b"log", CREATE, (false, true), 0)
+            .unwrap();
         assert_eq!(table.write(first, None, b"one", 0), Ok(3));
         assert_eq!(table.write(second, None, b"two", 0), Ok(3));
         assert_eq!(table.seek(second, 0, Whence::Current), Ok(6));
-        assert_eq!(table.read(second, None, &mut [0; 4]), Err(Errno::BadDescriptor));
+        assert_eq!(
+            table.read(second, None, &mut [0; 4]),
+            Err(Errno::BadDescriptor)
+        );
     }
 
     #[test]
     fn what_is_opened_for_reading_stays_as_it_is() {
         let mut table = descriptors();
-        let made = table.open(PREOPENED, b"a", CREATE, (false, false), 0).unwrap();
+        let made = table
+            .open(PREOPENED, b"a", CREATE, (false, false), 0)
+            .unwrap();
         table.write(made, None, b"x", 0).unwrap();
-        let fd = table.open(PREOPENED, b"a", How::default(), (true, false), 0).unwrap();
+        let fd = table
+            .open(PREOPENED, b"a", How::default(), (true, false), 0)
+            .unwrap();
         assert_eq!(table.write(fd, None, b"y", 0), Err(Errno::BadDescriptor));
         assert_eq!(table.resize(fd, 0, 0), Err(Errno::Invalid));
         assert_eq!(table.resize(made, 0, 0), Ok(()));
@@ -272,9 +349,13 @@ mod tests {
     #[test]
     fn descriptors_are_limited() {
         let mut table = descriptors();
-        let opened = (0..1_000).map_while(|_| table.open(PREOPENED, b"a", CREATE, (true, false), 0).ok());
+        let opened =
+            (0..1_000).map_while(|_| table.open(PREOPENED, b"a", CREATE, (true, false), 0).ok());
         assert_eq!(opened.count(), MAX_DESCRIPTORS - 4);
-        assert_eq!(table.open(PREOPENED, b"b", CREATE, (true, false), 0), Err(Errno::TooManyOpen));
+        assert_eq!(
+            table.open(PREOPENED, b"b", CREATE, (true, false), 0),
+            Err(Errno::TooManyOpen)
+        );
         // The file that could not be opened was not created either.
         assert_eq!(table.files().find(ROOT, b"b"), Err(Errno::NotFound));
         assert_eq!(table.close(9), Ok(()));
@@ -284,10 +365,15 @@ mod tests {
     #[test]
     fn two_instances_see_the_same_files() {
         let files = Arc::new(Mutex::new(Files::new(0)));
-        let (mut one, mut other) = (Descriptors::new(Arc::clone(&files)), Descriptors::new(files));
+        let (mut one, mut other) = (
+            Descriptors::new(Arc::clone(&files)),
+            Descriptors::new(files),
+        );
         let fd = one.open(PREOPENED, b"a", CREATE, (true, false), 0).unwrap();
         one.write(fd, None, b"shared", 0).unwrap();
-        let fd = other.open(PREOPENED, b"a", How::default(), (true, false), 0).unwrap();
+        let fd = other
+            .open(PREOPENED, b"a", How::default(), (true, false), 0)
+            .unwrap();
         let mut buffer = [0; 6];
         assert_eq!(other.read(fd, None, &mut buffer), Ok(6));
         assert_eq!(&buffer, b"shared");

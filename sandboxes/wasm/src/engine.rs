@@ -1,6 +1,9 @@
-//! The one configuration of wasmtime, for compiling images and for running them: copy-on-write is baked into what is compiled.
+//! The one configuration of wasmtime, for compiling images and for running them: copy-on-write is
+//! baked into what is compiled.
 
-use wasmtime::{Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig};
+use wasmtime::{
+    Config, Enabled, Engine, InstanceAllocationStrategy, OptLevel, PoolingAllocationConfig,
+};
 
 use crate::ImageError;
 
@@ -10,22 +13,26 @@ pub(crate) const MAX_MEMORY: usize = 2 << 30;
 /// Native stack of a thread that runs guests.
 pub(crate) const THREAD_STACK: usize = 192 << 20;
 
-/// What of it a guest's own frames may use. Well under the thread's: an engine that runs into the guard page of its thread
-/// aborts the process, while this limit is a clean trap.
+/// What of it a guest's own frames may use. Well under the thread's: an engine that runs into the
+/// guard page of its thread aborts the process, while this limit is a clean trap.
 const WASM_STACK: usize = 160 << 20;
 
-/// Instances alive at once in a cell: a program, and the one that judges it; one more that is being taken down.
+/// Instances alive at once in a cell: a program, and the one that judges it; one more that is being
+/// taken down.
 const INSTANCES: u32 = 4;
 
-/// Memory kept mapped in a freed slot. With the kernel's page scan this spares page faults (260 to 184 for a small Python
-/// program); without it, or with much more, resetting the slot costs more than the faults.
+/// Memory kept mapped in a freed slot. With the kernel's page scan this spares page faults (260 to
+/// 184 for a small Python program); without it, or with much more, resetting the slot costs more
+/// than the faults.
 const KEEP_RESIDENT: usize = 4 << 20;
 
 /// An engine, with the kernel's page scan where there is one: Linux has it from 6.7.
 pub(crate) fn engine() -> Result<Engine, ImageError> {
     let refused = |error: wasmtime::Error| ImageError::Engine(format!("{error:#}"));
     let scanned = Engine::new(&config(Enabled::Yes));
-    scanned.or_else(|_| Engine::new(&config(Enabled::No))).map_err(refused)
+    scanned
+        .or_else(|_| Engine::new(&config(Enabled::No)))
+        .map_err(refused)
 }
 
 fn config(scan: Enabled) -> Config {
@@ -37,12 +44,17 @@ fn config(scan: Enabled) -> Config {
         .table_elements(100_000)
         .max_core_instance_size(4 << 20)
         .max_unused_warm_slots(INSTANCES)
-        .linear_memory_keep_resident(if scan == Enabled::Yes { KEEP_RESIDENT } else { 0 })
+        .linear_memory_keep_resident(if scan == Enabled::Yes {
+            KEEP_RESIDENT
+        } else {
+            0
+        })
         .pagemap_scan(scan);
     let mut config = Config::new();
     config
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
-        // Work is fuel: exact, and the same everywhere. Time is the parent's business, which kills the cell.
+        // Work is fuel: exact, and the same everywhere. Time is the parent's business, which kills
+        // the cell.
         .consume_fuel(true)
         // The bits of a NaN would tell machines apart.
         .cranelift_nan_canonicalization(true)

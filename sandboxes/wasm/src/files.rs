@@ -1,8 +1,10 @@
-//! The files of one run: a tree in memory that is deleted after the run. It contains nothing of the host's file system.
+//! The files of one run: a tree in memory that is deleted after the run. It contains nothing of the
+//! host's file system.
 //!
-//! Both instances of an assert test share one tree, so that the program can read a file that the test writes. Names are bytes and
-//! are listed in the order of creation, times come from the guest's clock, and node numbers are sequential, so that equal runs see
-//! equal files. Everything is bounded: the bytes of all files together, nodes, and the lengths of names and paths.
+//! Both instances of an assert test share one tree, so that the program can read a file that the
+//! test writes. Names are bytes and are listed in the order of creation, times come from the
+//! guest's clock, and node numbers are sequential, so that equal runs see equal files. Everything
+//! is bounded: the bytes of all files together, nodes, and the lengths of names and paths.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -53,22 +55,39 @@ pub(crate) struct Files {
 impl Files {
     /// A tree with `/tmp` and `/dev`.
     pub(crate) fn new(now: u64) -> Self {
-        let mut files = Self { nodes: BTreeMap::new(), next: LAST_DOT, bytes: 0 };
-        files.nodes.insert(ROOT, Node::new(Content::Directory(Directory::default()), ROOT, now));
+        let mut files = Self {
+            nodes: BTreeMap::new(),
+            next: LAST_DOT,
+            bytes: 0,
+        };
+        files.nodes.insert(
+            ROOT,
+            Node::new(Content::Directory(Directory::default()), ROOT, now),
+        );
         files.add(ROOT, b"tmp", Content::Directory(Directory::default()), now);
         let dev = files.add(ROOT, b"dev", Content::Directory(Directory::default()), now);
         for (name, device) in DEVICES {
             files.add(dev, name, Content::Device(device), now);
         }
         let streams = files.add(dev, b"fd", Content::Directory(Directory::default()), now);
-        for (name, device) in [b"0", b"1", b"2"].into_iter().zip([Device::Stdin, Device::Stdout, Device::Stderr]) {
+        for (name, device) in
+            [b"0", b"1", b"2"]
+                .into_iter()
+                .zip([Device::Stdin, Device::Stdout, Device::Stderr])
+        {
             files.add(streams, name, Content::Device(device), now);
         }
         files
     }
 
     /// Opens the node at a path; the caller closes it.
-    pub(crate) fn open(&mut self, at: NodeId, path: &[u8], how: How, now: u64) -> Result<NodeId, Errno> {
+    pub(crate) fn open(
+        &mut self,
+        at: NodeId,
+        path: &[u8],
+        how: How,
+        now: u64,
+    ) -> Result<NodeId, Errno> {
         let place = self.walk(at, path)?;
         let node = match place.node {
             Some(_) if how.create && how.exclusive => return Err(Errno::Exists),
@@ -111,22 +130,39 @@ impl Files {
     }
 
     /// Reads from an offset in a file; 0 bytes at its end.
-    pub(crate) fn read(&self, node: NodeId, offset: u64, target: &mut [u8]) -> Result<usize, Errno> {
+    pub(crate) fn read(
+        &self,
+        node: NodeId,
+        offset: u64,
+        target: &mut [u8],
+    ) -> Result<usize, Errno> {
         let bytes = self.node(node)?.bytes()?;
-        let start = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+        let start = usize::try_from(offset)
+            .unwrap_or(usize::MAX)
+            .min(bytes.len());
         let length = target.len().min(bytes.len() - start);
         target[..length].copy_from_slice(&bytes[start..start + length]);
         Ok(length)
     }
 
     /// Writes at an offset in a file, as many bytes as there is room for.
-    pub(crate) fn write(&mut self, node: NodeId, offset: u64, bytes: &[u8], now: u64) -> Result<usize, Errno> {
+    pub(crate) fn write(
+        &mut self,
+        node: NodeId,
+        offset: u64,
+        bytes: &[u8],
+        now: u64,
+    ) -> Result<usize, Errno> {
         let length = self.node(node)?.bytes()?.len() as u64;
         let limit = length + MAX_BYTES.saturating_sub(self.bytes);
         let room = usize::try_from(limit.saturating_sub(offset)).unwrap_or(usize::MAX);
         let kept = &bytes[..bytes.len().min(room)];
         if kept.is_empty() {
-            return if bytes.is_empty() { Ok(0) } else { Err(Errno::NoSpace) };
+            return if bytes.is_empty() {
+                Ok(0)
+            } else {
+                Err(Errno::NoSpace)
+            };
         }
         // Below the limit, so both fit.
         let (start, end) = (offset, offset + kept.len() as u64);
@@ -135,8 +171,13 @@ impl Files {
         }
         let known = self.node_mut(node)?;
         (known.modified, known.changed) = (now, now);
-        let range = usize::try_from(start).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
-        known.bytes_mut()?.get_mut(range).ok_or(Errno::NoSpace)?.copy_from_slice(kept);
+        let range = usize::try_from(start).unwrap_or(usize::MAX)
+            ..usize::try_from(end).unwrap_or(usize::MAX);
+        known
+            .bytes_mut()?
+            .get_mut(range)
+            .ok_or(Errno::NoSpace)?
+            .copy_from_slice(kept);
         Ok(kept.len())
     }
 
@@ -148,17 +189,24 @@ impl Files {
     /// Truncates a file, or extends it with zeros.
     pub(crate) fn resize(&mut self, node: NodeId, size: u64, now: u64) -> Result<(), Errno> {
         let others = self.bytes - self.node(node)?.bytes()?.len() as u64;
-        let total = others.checked_add(size).filter(|total| *total <= MAX_BYTES).ok_or(Errno::NoSpace)?;
+        let total = others
+            .checked_add(size)
+            .filter(|total| *total <= MAX_BYTES)
+            .ok_or(Errno::NoSpace)?;
         let known = self.node_mut(node)?;
         (known.modified, known.changed) = (now, now);
         let bytes = known.bytes_mut()?;
         let size = usize::try_from(size).map_err(|_| Errno::NoSpace)?;
         if size > bytes.capacity() {
-            // A quarter more than needed, so that many small writes are cheap and memory stays near the limit.
-            bytes.try_reserve_exact(size - bytes.len() + size / 4).map_err(|_| Errno::NoSpace)?;
+            // A quarter more than needed, so that many small writes are cheap and memory stays near
+            // the limit.
+            bytes
+                .try_reserve_exact(size - bytes.len() + size / 4)
+                .map_err(|_| Errno::NoSpace)?;
         }
         bytes.resize(size, 0);
-        // A truncated file must not keep its capacity, because only lengths count towards the limit.
+        // A truncated file must not keep its capacity, because only lengths count towards the
+        // limit.
         if size < bytes.capacity() / 2 {
             bytes.shrink_to(size);
         }
@@ -179,14 +227,26 @@ impl Files {
     pub(crate) fn status(&self, node: NodeId) -> Result<Status, Errno> {
         let known = self.node(node)?;
         let kind = known.kind();
-        let size = if let Content::File(bytes) = &known.content { bytes.len() as u64 } else { 0 };
+        let size = if let Content::File(bytes) = &known.content {
+            bytes.len() as u64
+        } else {
+            0
+        };
         let links = match kind {
             _ if !known.is_linked => 0,
             Kind::Directory => 2,
             Kind::File | Kind::Device | Kind::Unknown => 1,
         };
         let (accessed, modified, changed) = (known.accessed, known.modified, known.changed);
-        Ok(Status { node, kind, links, size, accessed, modified, changed })
+        Ok(Status {
+            node,
+            kind,
+            links,
+            size,
+            accessed,
+            modified,
+            changed,
+        })
     }
 
     /// Sets the times that are given.
@@ -204,18 +264,33 @@ impl Files {
         Ok(())
     }
 
-    pub(crate) fn create_directory(&mut self, at: NodeId, path: &[u8], now: u64) -> Result<(), Errno> {
+    pub(crate) fn create_directory(
+        &mut self,
+        at: NodeId,
+        path: &[u8],
+        now: u64,
+    ) -> Result<(), Errno> {
         let place = self.walk(at, path)?;
         if place.node.is_some() {
             return Err(Errno::Exists);
         }
-        self.create(&place, Content::Directory(Directory::default()), now).map(|_| ())
+        self.create(&place, Content::Directory(Directory::default()), now)
+            .map(|_| ())
     }
 
-    pub(crate) fn remove_directory(&mut self, at: NodeId, path: &[u8], now: u64) -> Result<(), Errno> {
+    pub(crate) fn remove_directory(
+        &mut self,
+        at: NodeId,
+        path: &[u8],
+        now: u64,
+    ) -> Result<(), Errno> {
         let place = self.walk(at, path)?;
         let node = place.node.ok_or(Errno::NotFound)?;
-        let name = place.name.ok_or(if node == ROOT { Errno::Busy } else { Errno::Invalid })?;
+        let name = place.name.ok_or(if node == ROOT {
+            Errno::Busy
+        } else {
+            Errno::Invalid
+        })?;
         if !self.node(node)?.directory()?.entries.is_empty() {
             return Err(Errno::NotEmpty);
         }
@@ -241,7 +316,9 @@ impl Files {
     ) -> Result<(), Errno> {
         let (from, to) = (self.walk(from_at, from)?, self.walk(to_at, to)?);
         let node = from.node.ok_or(Errno::NotFound)?;
-        let (Some(from_name), Some(to_name)) = (from.name, to.name) else { return Err(Errno::Busy) };
+        let (Some(from_name), Some(to_name)) = (from.name, to.name) else {
+            return Err(Errno::Busy);
+        };
         let is_directory = self.node(node)?.kind() == Kind::Directory;
         if !is_directory && (from.is_folder || to.is_folder) {
             return Err(Errno::NotDirectory);
@@ -254,21 +331,28 @@ impl Files {
             Some(replaced) => {
                 match &self.node(replaced)?.content {
                     Content::Directory(_) if !is_directory => return Err(Errno::IsDirectory),
-                    Content::Directory(there) if !there.entries.is_empty() => return Err(Errno::NotEmpty),
-                    Content::File(_) | Content::Device(_) if is_directory => return Err(Errno::NotDirectory),
+                    Content::Directory(there) if !there.entries.is_empty() => {
+                        return Err(Errno::NotEmpty);
+                    }
+                    Content::File(_) | Content::Device(_) if is_directory => {
+                        return Err(Errno::NotDirectory);
+                    }
                     Content::File(_) | Content::Device(_) | Content::Directory(_) => {}
                 }
                 self.remove_entry(to.folder, to_name, now)?;
             }
             None => {}
         }
-        self.node_mut(from.folder)?.directory_mut()?.remove(from_name);
+        self.node_mut(from.folder)?
+            .directory_mut()?
+            .remove(from_name);
         self.touch(from.folder, now);
         self.link(to.folder, to_name, node, now);
         Ok(())
     }
 
-    /// Entries of a folder after a cookie, which is 0 at the start: name, node, kind and the cookie of the entry.
+    /// Entries of a folder after a cookie, which is 0 at the start: name, node, kind and the cookie
+    /// of the entry.
     pub(crate) fn list(
         &self,
         node: NodeId,
@@ -277,9 +361,14 @@ impl Files {
         let known = self.node(node)?;
         let directory = known.directory()?;
         let dots: [(&[u8], NodeId, u64); 2] = [(b".", node, 1), (b"..", known.parent, 2)];
-        let dots = dots.into_iter().filter(move |(_, _, cookie)| *cookie > after);
+        let dots = dots
+            .into_iter()
+            .filter(move |(_, _, cookie)| *cookie > after);
         let dots = dots.map(|(name, node, cookie)| (name, node, Kind::Directory, cookie));
-        let start = (std::ops::Bound::Excluded(after.max(LAST_DOT)), std::ops::Bound::Unbounded);
+        let start = (
+            std::ops::Bound::Excluded(after.max(LAST_DOT)),
+            std::ops::Bound::Unbounded,
+        );
         let entries = directory.order.range(start).filter_map(|(cookie, name)| {
             let node = directory.entries.get(name)?.node;
             Some((&name[..], node, self.nodes.get(&node)?.kind(), *cookie))
@@ -306,7 +395,10 @@ impl Files {
             _ => {}
         }
         let is_folder = path.ends_with(b"/");
-        let mut names = path.split(|byte| *byte == b'/').filter(|name| !name.is_empty()).peekable();
+        let mut names = path
+            .split(|byte| *byte == b'/')
+            .filter(|name| !name.is_empty())
+            .peekable();
         let mut folder = at;
         while let Some(name) = names.next() {
             let known = self.node(folder)?;
@@ -318,14 +410,24 @@ impl Files {
                 _ => {
                     let node = directory.entries.get(name).map(|entry| entry.node);
                     if names.peek().is_none() {
-                        return Ok(Place { folder, name: Some(name), node, is_folder });
+                        return Ok(Place {
+                            folder,
+                            name: Some(name),
+                            node,
+                            is_folder,
+                        });
                     }
                     folder = node.ok_or(Errno::NotFound)?;
                 }
             }
         }
         self.node(folder)?.directory()?;
-        Ok(Place { folder, name: None, node: Some(folder), is_folder })
+        Ok(Place {
+            folder,
+            name: None,
+            node: Some(folder),
+            is_folder,
+        })
     }
 
     /// Whether a folder is `ancestor` or below it.
@@ -362,8 +464,13 @@ impl Files {
 
     fn link(&mut self, folder: NodeId, name: &[u8], node: NodeId, now: u64) {
         self.next += 1;
-        let entry = Entry { node, cookie: self.next };
-        if let Some(Content::Directory(directory)) = self.nodes.get_mut(&folder).map(|known| &mut known.content) {
+        let entry = Entry {
+            node,
+            cookie: self.next,
+        };
+        if let Some(Content::Directory(directory)) =
+            self.nodes.get_mut(&folder).map(|known| &mut known.content)
+        {
             let name: Arc<[u8]> = name.into();
             directory.order.insert(entry.cookie, Arc::clone(&name));
             directory.entries.insert(name, entry);
@@ -375,7 +482,11 @@ impl Files {
     }
 
     fn remove_entry(&mut self, folder: NodeId, name: &[u8], now: u64) -> Result<(), Errno> {
-        let node = self.node_mut(folder)?.directory_mut()?.remove(name).ok_or(Errno::NotFound)?;
+        let node = self
+            .node_mut(folder)?
+            .directory_mut()?
+            .remove(name)
+            .ok_or(Errno::NotFound)?;
         self.touch(folder, now);
         let known = self.node_mut(node)?;
         (known.parent, known.is_linked, known.changed) = (node, false, now);
@@ -391,7 +502,10 @@ impl Files {
 
     /// Deletes a node that is neither linked nor open.
     fn forget_if_unused(&mut self, node: NodeId) {
-        if self.nodes.get(&node).is_some_and(|known| !known.is_linked && known.opened == 0)
+        if self
+            .nodes
+            .get(&node)
+            .is_some_and(|known| !known.is_linked && known.opened == 0)
             && let Some(known) = self.nodes.remove(&node)
             && let Content::File(bytes) = known.content
         {

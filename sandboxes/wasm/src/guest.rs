@@ -42,7 +42,11 @@ impl Guest {
         let exports = exports(&mut store, &instance)?;
         store.data_mut().exports = Some(exports.clone());
         store.data_mut().clock_start = DRIVER_WORK;
-        Ok(Self { store, exports, is_broken: false })
+        Ok(Self {
+            store,
+            exports,
+            is_broken: false,
+        })
     }
 
     /// Gives the guest this much work from here on, and starts its clock.
@@ -59,7 +63,11 @@ impl Guest {
     }
 
     /// Sends the driver a message and reads its answer.
-    pub(crate) fn ask(&mut self, header: Map<String, Value>, blobs: &[&[u8]]) -> Result<Vec<u8>, Stopped> {
+    pub(crate) fn ask(
+        &mut self,
+        header: Map<String, Value>,
+        blobs: &[&[u8]],
+    ) -> Result<Vec<u8>, Stopped> {
         self.ask_bytes(&message::write(header, blobs))
     }
 
@@ -69,8 +77,8 @@ impl Guest {
         call(&mut self.store, &exports, message).map_err(|error| self.stopped(&error))
     }
 
-    /// Whether it ended with a trap other than a limit or a stack overflow. Then the program broke the interpreter, and
-    /// the process must not be trusted further.
+    /// Whether it ended with a trap other than a limit or a stack overflow. Then the program broke
+    /// the interpreter, and the process must not be trusted further.
     pub(crate) fn is_broken(&self) -> bool {
         self.is_broken
     }
@@ -102,11 +110,14 @@ impl Guest {
         }
         let trap = error.downcast_ref::<Trap>();
         let is_short_of_memory = self.state().memory_refusals > 0;
-        self.is_broken |= !is_short_of_memory && !matches!(trap, Some(Trap::OutOfFuel | Trap::StackOverflow));
+        self.is_broken |=
+            !is_short_of_memory && !matches!(trap, Some(Trap::OutOfFuel | Trap::StackOverflow));
         Stopped::Ended(match trap {
             _ if is_short_of_memory => End::OutOfMemory,
             Some(Trap::OutOfFuel) => End::OutOfWork,
-            Some(Trap::StackOverflow) => End::Raised("the stack of the sandbox overflowed".to_owned()),
+            Some(Trap::StackOverflow) => {
+                End::Raised("the stack of the sandbox overflowed".to_owned())
+            }
             _ => End::Raised(format!("the program broke the interpreter: {error}")),
         })
     }
@@ -123,7 +134,8 @@ fn exports(store: &mut Store<State>, instance: &Instance) -> wasmtime::Result<Ex
     })
 }
 
-/// Hands a message to the driver and copies its answer out. Works from inside a call of the same guest as well.
+/// Hands a message to the driver and copies its answer out. Works from inside a call of the same
+/// guest as well.
 pub(crate) fn call(
     mut store: impl AsContextMut<Data = State>,
     exports: &Exports,
@@ -138,9 +150,20 @@ pub(crate) fn call(
     let status = exports.handle.call(&mut store, (at, length))?;
     let start = exports.reply_pointer.call(&mut store, ())? as usize;
     let length = exports.reply_length.call(&mut store, ())? as usize;
-    let answer = start.checked_add(length).and_then(|end| exports.memory.data(&store).get(start..end));
-    let answer = answer.ok_or_else(|| wasmtime::format_err!("the answer lies outside the memory"))?.to_vec();
-    if status == 0 { Ok(answer) } else { Err(wasmtime::format_err!("{}", String::from_utf8_lossy(&answer))) }
+    let answer = start
+        .checked_add(length)
+        .and_then(|end| exports.memory.data(&store).get(start..end));
+    let answer = answer
+        .ok_or_else(|| wasmtime::format_err!("the answer lies outside the memory"))?
+        .to_vec();
+    if status == 0 {
+        Ok(answer)
+    } else {
+        Err(wasmtime::format_err!(
+            "{}",
+            String::from_utf8_lossy(&answer)
+        ))
+    }
 }
 
 /// Reads the driver's word for how something ended.
@@ -153,7 +176,11 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
         "finished" => End::Finished,
         "exited" => {
             let status = message.header.get("status").and_then(Value::as_i64);
-            End::Exited(status.and_then(|status| i32::try_from(status).ok()).unwrap_or(1))
+            End::Exited(
+                status
+                    .and_then(|status| i32::try_from(status).ok())
+                    .unwrap_or(1),
+            )
         }
         // The driver keeps to this, unless the program took it over.
         "returned" if message.blob().len() > MAX_RESULT => End::OutOfOutput,
@@ -170,14 +197,17 @@ pub(crate) fn end_of(answer: &[u8]) -> End {
 pub(crate) enum Speaker {
     /// An instance in which no code of a program has run.
     Driver,
-    /// An instance that a program may have taken over. It cannot know anything about the test, so such evidence is forged.
+    /// An instance that a program may have taken over. It cannot know anything about the test, so
+    /// such evidence is forged.
     Program,
 }
 
 /// The driver's evidence about an end, as JSON text; `None` if there is none, or too much.
 pub(crate) fn told(answer: &[u8], speaker: Speaker) -> Option<String> {
     let mut message = Message::read(answer)?;
-    let Some(Value::Object(mut told)) = message.header.remove("told") else { return None };
+    let Some(Value::Object(mut told)) = message.header.remove("told") else {
+        return None;
+    };
     if speaker == Speaker::Program {
         told.retain(|name, _| name == "limit");
     }
@@ -192,7 +222,9 @@ mod tests {
     use super::*;
 
     fn answer(told: &Value) -> Vec<u8> {
-        let Value::Object(header) = json!({"end": "raised", "message": "m", "told": told}) else { unreachable!() };
+        let Value::Object(header) = json!({"end": "raised", "message": "m", "told": told}) else {
+            unreachable!()
+        };
         message::write(header, &[])
     }
 
@@ -208,8 +240,18 @@ mod tests {
 
     #[test]
     fn long_or_malformed_evidence_is_dropped() {
-        for told_there in [json!({"left": "x".repeat(MAX_TOLD)}), json!("text"), json!([1]), json!({}), Value::Null] {
-            assert_eq!(told(&answer(&told_there), Speaker::Driver), None, "{told_there}");
+        for told_there in [
+            json!({"left": "x".repeat(MAX_TOLD)}),
+            json!("text"),
+            json!([1]),
+            json!({}),
+            Value::Null,
+        ] {
+            assert_eq!(
+                told(&answer(&told_there), Speaker::Driver),
+                None,
+                "{told_there}"
+            );
         }
         assert_eq!(told(b"nonsense", Speaker::Driver), None);
     }

@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use assay_cell::Handler;
 use assay_cell::program::{
-    COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request, Run, Test,
+    COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request,
+    Run, Test,
 };
 use serde_json::{Map, Value, json};
 use wasmtime::Engine;
@@ -42,15 +43,28 @@ impl Programs {
     /// [`ImageError::Engine`] when the engine does not work on this machine.
     pub fn load(folder: &Folder) -> Result<Self, ImageError> {
         let engine = engine::engine()?;
-        let images = LANGUAGES.iter().map(|language| Image::load(&engine, folder, language)).collect();
-        let companion = Companion::start().map_err(|error| ImageError::Engine(error.to_string()))?;
-        Ok(Self { images, companion, tainted: Arc::default(), _engine: engine })
+        let images = LANGUAGES
+            .iter()
+            .map(|language| Image::load(&engine, folder, language))
+            .collect();
+        let companion =
+            Companion::start().map_err(|error| ImageError::Engine(error.to_string()))?;
+        Ok(Self {
+            images,
+            companion,
+            tainted: Arc::default(),
+            _engine: engine,
+        })
     }
 
     /// The images that could be mapped.
     #[must_use]
     pub fn images(&self) -> Vec<ImageInfo> {
-        self.images.iter().flatten().map(|image| image.info.clone()).collect()
+        self.images
+            .iter()
+            .flatten()
+            .map(|image| image.info.clone())
+            .collect()
     }
 
     /// Answers one request.
@@ -68,7 +82,8 @@ impl Programs {
     }
 
     fn image(&self, name: &str) -> Result<&Image, Trouble> {
-        let at = language(name).and_then(|known| LANGUAGES.iter().position(|language| language == known));
+        let at = language(name)
+            .and_then(|known| LANGUAGES.iter().position(|language| language == known));
         match at.and_then(|at| self.images.get(at)) {
             Some(Ok(image)) => Ok(image),
             Some(Err(error)) => Err(Trouble::Lasting(error.to_string())),
@@ -83,18 +98,36 @@ impl Programs {
 
     fn compile(&self, compile: &Compile) -> Result<Compiled, Trouble> {
         let image = self.image(&compile.language)?;
-        let limits = Limits { work: COMPILE_WORK, memory_bytes: COMPILE_MEMORY, output_bytes: DRIVER_OUTPUT };
+        let limits = Limits {
+            work: COMPILE_WORK,
+            memory_bytes: COMPILE_MEMORY,
+            output_bytes: DRIVER_OUTPUT,
+        };
         let mut guest = start(image, State::new(limits, 0, Vec::new()))?;
         guest.begin(limits).map_err(broken)?;
-        let names: Vec<&str> = compile.parts.iter().map(|part| part.name.as_str()).collect();
-        let texts: Vec<&[u8]> = compile.parts.iter().map(|part| part.text.as_bytes()).collect();
+        let names: Vec<&str> = compile
+            .parts
+            .iter()
+            .map(|part| part.name.as_str())
+            .collect();
+        let texts: Vec<&[u8]> = compile
+            .parts
+            .iter()
+            .map(|part| part.text.as_bytes())
+            .collect();
         let answer = guest.ask(header(json!({"op": "compile", "names": names})), &texts);
         self.finish(&guest);
         Ok(match answer {
             Ok(answer) => match Message::read(&answer) {
-                Some(message) if message.text("end") == "compiled" => Compiled::Code(message.blob().to_vec()),
+                Some(message) if message.text("end") == "compiled" => {
+                    Compiled::Code(message.blob().to_vec())
+                }
                 Some(message) => Compiled::Refused(message.text("message").to_owned()),
-                None => return Err(Trouble::Passing("the answer of the compiler is malformed".to_owned())),
+                None => {
+                    return Err(Trouble::Passing(
+                        "the answer of the compiler is malformed".to_owned(),
+                    ));
+                }
             },
             Err(Stopped::Ended(End::OutOfWork)) => {
                 Compiled::Refused("the program takes too long to compile".to_owned())
@@ -117,7 +150,11 @@ impl Programs {
                 self.finish(&guest);
                 Ok(ran(&guest, run, ended))
             }
-            Test::Call { function, args, kwargs } => {
+            Test::Call {
+                function,
+                args,
+                kwargs,
+            } => {
                 let (mut guest, mut ended) = execute(image, run, &setting, "solution", Vec::new())?;
                 if ended.end == End::Finished {
                     let call = header(json!({"op": "call", "function": function}));
@@ -155,7 +192,8 @@ impl Programs {
         let gone = |_| Trouble::Passing("the thread of the program is gone".to_owned());
         let mut ran = program_ran.recv().map_err(gone)??;
         if ran.end == End::Finished {
-            let unloaded = || Ended::without_words(End::Raised("the program could not be loaded".to_owned()));
+            let unloaded =
+                || Ended::without_words(End::Raised("the program could not be loaded".to_owned()));
             let Ended { end, told } = verdict.unwrap_or_else(unloaded);
             (ran.end, ran.told) = (end, told);
         }
@@ -173,11 +211,18 @@ impl Programs {
         text: &str,
     ) -> Result<Ended, Trouble> {
         let memory_bytes = run.limits.memory_bytes.max(JUDGE_MEMORY);
-        let limits = Limits { memory_bytes, output_bytes: DRIVER_OUTPUT, ..run.limits };
+        let limits = Limits {
+            memory_bytes,
+            output_bytes: DRIVER_OUTPUT,
+            ..run.limits
+        };
         let mut judge = start(image, setting.state(limits, Vec::new()))?;
         judge.connect(line.clone());
         judge.begin(limits).map_err(broken)?;
-        let answer = judge.ask(header(json!({"op": "judge"})), &[setup.as_bytes(), text.as_bytes()]);
+        let answer = judge.ask(
+            header(json!({"op": "judge"})),
+            &[setup.as_bytes(), text.as_bytes()],
+        );
         self.finish(&judge);
         match answer {
             // The program's own thread reports how the program ended.
@@ -196,7 +241,10 @@ struct Setting {
 
 impl Setting {
     fn of(run: &Run) -> Self {
-        Self { seed: run.seed, files: State::fresh_files() }
+        Self {
+            seed: run.seed,
+            files: State::fresh_files(),
+        }
     }
 
     /// The host's side of an instance.
@@ -226,7 +274,11 @@ impl Ended {
                 };
                 // A good end needs no explanation, and reading a long answer again costs time.
                 let is_good = matches!(end, End::Finished | End::Returned(_));
-                let told = if is_good { None } else { told(&answer, speaker) };
+                let told = if is_good {
+                    None
+                } else {
+                    told(&answer, speaker)
+                };
                 Ok(Self { end, told })
             }
             Err(Stopped::Ended(end)) => Ok(Self::without_words(end)),
@@ -245,7 +297,13 @@ enum Trouble {
 }
 
 /// The program's side: runs it, then answers what the judge asks until the line is gone.
-fn serve(image: &Image, run: &Run, setting: &Setting, line: &Line, tainted: &AtomicBool) -> Result<Ran, Trouble> {
+fn serve(
+    image: &Image,
+    run: &Run,
+    setting: &Setting,
+    line: &Line,
+    tainted: &AtomicBool,
+) -> Result<Ran, Trouble> {
     let (mut guest, mut how) = execute(image, run, setting, "solution", Vec::new())?;
     if how.end == End::Finished {
         guest.connect(line.clone());
@@ -266,7 +324,8 @@ fn serve(image: &Image, run: &Run, setting: &Setting, line: &Line, tainted: &Ato
     Ok(ran(&guest, run, how))
 }
 
-/// Runs a program to the end of its text in a new instance: first the task's prelude, then the completion's part.
+/// Runs a program to the end of its text in a new instance: first the task's prelude, then the
+/// completion's part.
 fn execute(
     image: &Image,
     run: &Run,
@@ -277,13 +336,22 @@ fn execute(
     let (mut guest, has_prelude) = load(image, run, setting, module, stdin)?;
     if has_prelude {
         // No code of the completion has run in this instance, so any failure is the task's fault.
-        let prelude = Ended::of(guest.ask(header(json!({"op": "prelude"})), &[]), Speaker::Driver)?;
+        let prelude = Ended::of(
+            guest.ask(header(json!({"op": "prelude"})), &[]),
+            Speaker::Driver,
+        )?;
         if prelude.end != End::Finished {
-            let end = End::Unjudgeable(prelude_fault(&prelude.end, guest.state().memory_refusals > 0));
+            let end = End::Unjudgeable(prelude_fault(
+                &prelude.end,
+                guest.state().memory_refusals > 0,
+            ));
             return Ok((guest, Ended { end, ..prelude }));
         }
     }
-    let ended = Ended::of(guest.ask(header(json!({"op": "main"})), &[]), Speaker::Program)?;
+    let ended = Ended::of(
+        guest.ask(header(json!({"op": "main"})), &[]),
+        Speaker::Program,
+    )?;
     Ok((guest, ended))
 }
 
@@ -291,7 +359,9 @@ fn execute(
 fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
     match end {
         End::OutOfMemory => "the prelude exceeds `limits.memory_mb` of the task".to_owned(),
-        End::Raised(_) if is_short_of_memory => "the prelude exceeds `limits.memory_mb` of the task".to_owned(),
+        End::Raised(_) if is_short_of_memory => {
+            "the prelude exceeds `limits.memory_mb` of the task".to_owned()
+        }
         End::OutOfWork => "the prelude exceeds `limits.seconds` of the task".to_owned(),
         End::OutOfOutput => "the prelude exceeds `limits.output_kb` of the task".to_owned(),
         End::Exited(status) => format!("the prelude exits with status {status}"),
@@ -302,15 +372,29 @@ fn prelude_fault(end: &End, is_short_of_memory: bool) -> String {
     }
 }
 
-/// An instance with the program's code in it, its work and its clock about to begin; and whether its first part is a prelude.
-fn load(image: &Image, run: &Run, setting: &Setting, module: &str, stdin: Vec<u8>) -> Result<(Guest, bool), Trouble> {
+/// An instance with the program's code in it, its work and its clock about to begin; and whether
+/// its first part is a prelude.
+fn load(
+    image: &Image,
+    run: &Run,
+    setting: &Setting,
+    module: &str,
+    stdin: Vec<u8>,
+) -> Result<(Guest, bool), Trouble> {
     let mut guest = start(image, setting.state(run.limits, stdin))?;
-    let loaded = guest.ask(header(json!({"op": "load", "module": module})), &[&run.code]);
+    let loaded = guest.ask(
+        header(json!({"op": "load", "module": module})),
+        &[&run.code],
+    );
     let has_prelude = match loaded {
         Ok(answer) => Message::read(&answer).is_some_and(|message| message.flag("prelude")),
         Err(Stopped::Ended(End::OutOfMemory)) => false,
         Err(Stopped::ByHost) => return Err(no_result(&Stopped::ByHost)),
-        Err(other) => return Err(Trouble::Lasting(format!("compiled code cannot be loaded: {other:?}"))),
+        Err(other) => {
+            return Err(Trouble::Lasting(format!(
+                "compiled code cannot be loaded: {other:?}"
+            )));
+        }
     };
     guest.begin(run.limits).map_err(broken)?;
     Ok((guest, has_prelude))
@@ -370,15 +454,19 @@ impl Handler for Programs {
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// A second thread with a stack as large as the first's, for programs that are judged by another instance.
+/// A second thread with a stack as large as the first's, for programs that are judged by another
+/// instance.
 struct Companion(Sender<Work>);
 
 impl Companion {
     fn start() -> std::io::Result<Self> {
         let (sender, receiver) = channel::<Work>();
-        std::thread::Builder::new().name("assay-program".to_owned()).stack_size(THREAD_STACK).spawn(move || {
-            receiver.into_iter().for_each(|work| work());
-        })?;
+        std::thread::Builder::new()
+            .name("assay-program".to_owned())
+            .stack_size(THREAD_STACK)
+            .spawn(move || {
+                receiver.into_iter().for_each(|work| work());
+            })?;
         Ok(Self(sender))
     }
 

@@ -24,7 +24,8 @@ pub(crate) fn language(name: &str) -> Option<&'static Language> {
     LANGUAGES.iter().find(|language| language.name == name)
 }
 
-/// Where images are kept: for each language a started image, `NAME.wasm`, and what the engine made of it, `NAME.ENGINE.cwasm`.
+/// Where images are kept: for each language a started image, `NAME.wasm`, and what the engine made
+/// of it, `NAME.ENGINE.cwasm`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folder(PathBuf);
 
@@ -44,22 +45,46 @@ impl Folder {
     /// The images that are built and fit this binary. Nothing is mapped.
     #[must_use]
     pub fn installed(&self) -> Vec<ImageInfo> {
-        let Ok(engine) = engine::engine() else { return Vec::new() };
-        LANGUAGES.iter().filter_map(|language| self.info_of(&engine, language).ok()).collect()
+        let Ok(engine) = engine::engine() else {
+            return Vec::new();
+        };
+        LANGUAGES
+            .iter()
+            .filter_map(|language| self.info_of(&engine, language).ok())
+            .collect()
     }
 
     /// What is known of a language's image, when it is built and fits the engine.
-    fn info_of(&self, engine: &Engine, language: &'static Language) -> Result<ImageInfo, ImageError> {
+    fn info_of(
+        &self,
+        engine: &Engine,
+        language: &'static Language,
+    ) -> Result<ImageInfo, ImageError> {
         let info = self.info(language);
         if !info.exists() || !self.compiled(language, engine).exists() {
-            return Err(ImageError::Missing { language: language.name, folder: self.0.clone() });
+            return Err(ImageError::Missing {
+                language: language.name,
+                folder: self.0.clone(),
+            });
         }
         let text = std::fs::read(&info).map_err(|error| ImageError::File { path: info, error })?;
         let read = serde_json::from_slice(&text);
-        let info: build::Info =
-            read.map_err(|error| ImageError::Broken { language: language.name, reason: error.to_string() })?;
-        let Info { hash, version, modules, .. } = info;
-        Ok(ImageInfo { language: language.name.to_owned(), hash, version, modules })
+        let info: build::Info = read.map_err(|error| ImageError::Broken {
+            language: language.name,
+            reason: error.to_string(),
+        })?;
+        let Info {
+            hash,
+            version,
+            modules,
+            ..
+        } = info;
+        Ok(ImageInfo {
+            language: language.name.to_owned(),
+            hash,
+            version,
+            modules,
+        })
     }
 
     /// The started image: an interpreter's memory as a module.
@@ -74,7 +99,11 @@ impl Folder {
 
     /// The image compiled for this engine on this machine.
     pub(crate) fn compiled(&self, language: &Language, engine: &Engine) -> PathBuf {
-        self.0.join(format!("{}.{}.cwasm", language.name, build::engine_name(engine)))
+        self.0.join(format!(
+            "{}.{}.cwasm",
+            language.name,
+            build::engine_name(engine)
+        ))
     }
 }
 
@@ -89,13 +118,23 @@ impl Image {
     ///
     /// # Errors
     /// [`ImageError`].
-    pub(crate) fn load(engine: &Engine, folder: &Folder, language: &'static Language) -> Result<Self, ImageError> {
-        let broken = |reason: String| ImageError::Broken { language: language.name, reason };
+    pub(crate) fn load(
+        engine: &Engine,
+        folder: &Folder,
+        language: &'static Language,
+    ) -> Result<Self, ImageError> {
+        let broken = |reason: String| ImageError::Broken {
+            language: language.name,
+            reason,
+        };
         let info = folder.info_of(engine, language)?;
         let compiled = folder.compiled(language, engine);
-        let module = trusted::map(engine, &compiled).map_err(|error| broken(format!("{error:#}")))?;
+        let module =
+            trusted::map(engine, &compiled).map_err(|error| broken(format!("{error:#}")))?;
         let linker = wasi::linker(engine, &module).map_err(|error| broken(format!("{error:#}")))?;
-        let ready = linker.instantiate_pre(&module).map_err(|error| broken(format!("{error:#}")))?;
+        let ready = linker
+            .instantiate_pre(&module)
+            .map_err(|error| broken(format!("{error:#}")))?;
         Ok(Self { info, ready })
     }
 }

@@ -1,9 +1,10 @@
 //! Two instances: the program, and a text that judges it. They share nothing but messages.
 //!
-//! A text that asserts has to be run, and what it expects stands in it. Run beside the program, it could be read, patched or
-//! silenced by the program. So it runs in an instance of its own, in which the names of the program are only references:
-//! calling one sends a message, the program's instance does the work, plain data comes back. The program sees the arguments
-//! and nothing else; it can neither read the text, nor change what its comparisons mean, nor end it as passed.
+//! A text that asserts has to be run, and what it expects stands in it. Run beside the program, it
+//! could be read, patched or silenced by the program. So it runs in an instance of its own, in
+//! which the names of the program are only references: calling one sends a message, the program's
+//! instance does the work, plain data comes back. The program sees the arguments and nothing else;
+//! it can neither read the text, nor change what its comparisons mean, nor end it as passed.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +22,8 @@ pub(crate) enum Word {
     Reply(Vec<u8>),
 }
 
-/// One end of a line between two instances, each on a thread of its own. They take turns: one works while the other waits.
+/// One end of a line between two instances, each on a thread of its own. They take turns: one works
+/// while the other waits.
 #[derive(Clone)]
 pub(crate) struct Line(Arc<Ends>);
 
@@ -33,7 +35,12 @@ struct Ends {
 /// A line and its two ends.
 pub(crate) fn line() -> (Line, Line) {
     let ((out, far_back), (far_out, back)) = (channel(), channel());
-    let end = |out, back| Line(Arc::new(Ends { out, back: Mutex::new(back) }));
+    let end = |out, back| {
+        Line(Arc::new(Ends {
+            out,
+            back: Mutex::new(back),
+        }))
+    };
     (end(out, back), end(far_out, far_back))
 }
 
@@ -45,12 +52,22 @@ impl Line {
 
     /// Waits for a word; `None` when the other end is gone.
     pub(crate) fn hear(&self) -> Option<Word> {
-        self.0.back.lock().unwrap_or_else(PoisonError::into_inner).recv().ok()
+        self.0
+            .back
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .recv()
+            .ok()
     }
 }
 
-/// Asks the other side and waits for its answer; answers what it asks meanwhile, inside the guest that waits.
-pub(crate) fn converse(line: &Line, caller: &mut Caller<'_, State>, message: Vec<u8>) -> wasmtime::Result<Vec<u8>> {
+/// Asks the other side and waits for its answer; answers what it asks meanwhile, inside the guest
+/// that waits.
+pub(crate) fn converse(
+    line: &Line,
+    caller: &mut Caller<'_, State>,
+    message: Vec<u8>,
+) -> wasmtime::Result<Vec<u8>> {
     let exports = caller.data().exports.clone().ok_or(Stop::Peer)?;
     let mut said = line.say(Word::Ask(message));
     loop {

@@ -1,10 +1,10 @@
-//! Messages between host and driver: four bytes of length (little-endian), a JSON header of that length, then blobs, whose
-//! lengths the header lists under `blobs`.
+//! Messages between host and driver: four bytes of length (little-endian), a JSON header of that
+//! length, then blobs, whose lengths the header lists under `blobs`.
 
 use serde_json::{Map, Value};
 
-/// Longest header that is accepted, in bytes: many times what drivers write. A parsed header takes up to 16 times its
-/// length.
+/// Longest header that is accepted, in bytes: many times what drivers write. A parsed header takes
+/// up to 16 times its length.
 pub(crate) const MAX_HEADER: usize = 1 << 20;
 
 /// Writes a message.
@@ -12,11 +12,18 @@ pub(crate) fn write(mut header: Map<String, Value>, blobs: &[&[u8]]) -> Vec<u8> 
     let lengths: Vec<usize> = blobs.iter().map(|blob| blob.len()).collect();
     header.insert("blobs".to_owned(), lengths.into());
     let header = Value::Object(header).to_string();
-    let mut message = Vec::with_capacity(4 + header.len() + blobs.iter().map(|blob| blob.len()).sum::<usize>());
+    let mut message =
+        Vec::with_capacity(4 + header.len() + blobs.iter().map(|blob| blob.len()).sum::<usize>());
     // Headers hold names and options: far below four gigabytes.
-    message.extend_from_slice(&u32::try_from(header.len()).unwrap_or(u32::MAX).to_le_bytes());
+    message.extend_from_slice(
+        &u32::try_from(header.len())
+            .unwrap_or(u32::MAX)
+            .to_le_bytes(),
+    );
     message.extend_from_slice(header.as_bytes());
-    blobs.iter().for_each(|blob| message.extend_from_slice(blob));
+    blobs
+        .iter()
+        .for_each(|blob| message.extend_from_slice(blob));
     message
 }
 
@@ -47,12 +54,18 @@ impl<'a> Message<'a> {
 
     /// A text of the header; empty when there is none.
     pub(crate) fn text(&self, name: &str) -> &str {
-        self.header.get(name).and_then(Value::as_str).unwrap_or_default()
+        self.header
+            .get(name)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
     }
 
     /// Whether a field of the header is `true`.
     pub(crate) fn flag(&self, name: &str) -> bool {
-        self.header.get(name).and_then(Value::as_bool).unwrap_or_default()
+        self.header
+            .get(name)
+            .and_then(Value::as_bool)
+            .unwrap_or_default()
     }
 
     /// The first blob; empty when there is none.
@@ -69,7 +82,9 @@ mod tests {
 
     #[test]
     fn messages_round_trip() {
-        let Value::Object(header) = json!({"op": "load"}) else { unreachable!() };
+        let Value::Object(header) = json!({"op": "load"}) else {
+            unreachable!()
+        };
         let bytes = write(header, &[b"one", b"", b"two"]);
         let message = Message::read(&bytes).unwrap();
         assert_eq!((message.text("op"), message.text("none")), ("load", ""));
@@ -78,7 +93,12 @@ mod tests {
 
     #[test]
     fn nonsense_is_no_message() {
-        for bytes in [b"".as_slice(), b"\xff\xff\xff\xff", b"\x02\0\0\0{}", b"\x0d\0\0\0{\"blobs\":[9]}"] {
+        for bytes in [
+            b"".as_slice(),
+            b"\xff\xff\xff\xff",
+            b"\x02\0\0\0{}",
+            b"\x0d\0\0\0{\"blobs\":[9]}",
+        ] {
             assert!(Message::read(bytes).is_none());
         }
     }
@@ -87,7 +107,9 @@ mod tests {
     fn rejects_long_headers() {
         let of = |length: usize| {
             let text = "x".repeat(length - r#"{"blobs":[],"message":""}"#.len());
-            let header = [("message".to_owned(), Value::String(text))].into_iter().collect();
+            let header = [("message".to_owned(), Value::String(text))]
+                .into_iter()
+                .collect();
             write(header, &[])
         };
         assert!(Message::read(&of(MAX_HEADER)).is_some());

@@ -1,4 +1,5 @@
-//! The host's state of one instance: its input and output, files, limits, random numbers, and the instance it may talk to.
+//! The host's state of one instance: its input and output, files, limits, random numbers, and the
+//! instance it may talk to.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,12 +12,12 @@ use crate::files::Files;
 use crate::judge::Line;
 use crate::wasi::EPOCH;
 
-/// Bytes of standard error that are kept: the end, where exceptions are. Standard error is never compared, so a program that writes
-/// more only loses the beginning. Every byte costs work.
+/// Bytes of standard error that are kept: the end, where exceptions are. Standard error is never
+/// compared, so a program that writes more only loses the beginning. Every byte costs work.
 const STDERR_TAIL: usize = 16 << 10;
 
-/// Most requests for memory that are refused. A program that catches its `MemoryError` makes a few; one that asks again and again
-/// does little work that is counted and takes much time.
+/// Most requests for memory that are refused. A program that catches its `MemoryError` makes a few;
+/// one that asks again and again does little work that is counted and takes much time.
 const MAX_REFUSALS: u32 = 1_000;
 
 /// Why the host ended an instance.
@@ -76,7 +77,12 @@ impl State {
     }
 
     /// An instance that shares its files with the other one of its test.
-    pub(crate) fn with_files(limits: Limits, seed: u64, stdin: Vec<u8>, files: Arc<Mutex<Files>>) -> Self {
+    pub(crate) fn with_files(
+        limits: Limits,
+        seed: u64,
+        stdin: Vec<u8>,
+        files: Arc<Mutex<Files>>,
+    ) -> Self {
         Self {
             stdin,
             stdin_read: 0,
@@ -106,15 +112,23 @@ impl State {
 
     /// Takes what the guest writes to standard output.
     pub(crate) fn write_stdout(&mut self, bytes: &[u8]) -> Result<(), Stop> {
-        let room = self.limits.output_bytes.saturating_sub(self.stdout.len() as u64);
+        let room = self
+            .limits
+            .output_bytes
+            .saturating_sub(self.stdout.len() as u64);
         let kept = usize::try_from(room).unwrap_or(usize::MAX).min(bytes.len());
         self.stdout.extend_from_slice(&bytes[..kept]);
-        if kept < bytes.len() { Err(Stop::Output) } else { Ok(()) }
+        if kept < bytes.len() {
+            Err(Stop::Output)
+        } else {
+            Ok(())
+        }
     }
 
     /// Takes what the guest writes to standard error, and keeps its end.
     pub(crate) fn write_stderr(&mut self, bytes: &[u8]) {
-        self.stderr.extend_from_slice(&bytes[bytes.len().saturating_sub(STDERR_TAIL)..]);
+        self.stderr
+            .extend_from_slice(&bytes[bytes.len().saturating_sub(STDERR_TAIL)..]);
         if self.stderr.len() > 2 * STDERR_TAIL {
             self.stderr.drain(..self.stderr.len() - STDERR_TAIL);
         }
@@ -127,7 +141,12 @@ impl State {
 }
 
 impl ResourceLimiter for State {
-    fn memory_growing(&mut self, _: usize, desired: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        _: usize,
+        desired: usize,
+        _: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         let granted = desired as u64 <= self.limits.memory_bytes;
         if !granted {
             self.memory_refusals += 1;
@@ -138,14 +157,23 @@ impl ResourceLimiter for State {
         Ok(granted)
     }
 
-    /// If the system does not have memory that was granted, the service fails. A program must not see this as its own
-    /// limit.
+    /// If the system does not have memory that was granted, the service fails. A program must not
+    /// see this as its own limit.
     fn memory_grow_failed(&mut self, error: wasmtime::Error) -> wasmtime::Result<()> {
-        if error.is::<std::io::Error>() { Err(Stop::Host.into()) } else { Ok(()) }
+        if error.is::<std::io::Error>() {
+            Err(Stop::Host.into())
+        } else {
+            Ok(())
+        }
     }
 
     /// Tables are made with their image and never grow.
-    fn table_growing(&mut self, current: usize, _: usize, _: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        current: usize,
+        _: usize,
+        _: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         Ok(current == 0)
     }
 }

@@ -1,4 +1,5 @@
-//! Compiled images, taken as they are. The only unsafe code of this crate: wasmtime cannot check machine code.
+//! Compiled images, taken as they are. The only unsafe code of this crate: wasmtime cannot check
+//! machine code.
 
 use std::path::Path;
 
@@ -7,9 +8,9 @@ use wasmtime::{Engine, Module, Result};
 /// Maps a compiled image from its file.
 #[expect(unsafe_code, reason = "wasmtime trusts compiled files")]
 pub(crate) fn map(engine: &Engine, file: &Path) -> Result<Module> {
-    // SAFETY: the file was written by `Engine::precompile_module` of an engine with these settings (its name says so) and moved
-    // into place whole; wasmtime checks version and settings at its head. Whoever may write the folder may replace the binary
-    // as well.
+    // SAFETY: the file was written by `Engine::precompile_module` of an engine with these settings
+    // (its name says so) and moved into place whole; wasmtime checks version and settings at its
+    // head. Whoever may write the folder may replace the binary as well.
     unsafe { Module::deserialize_file(engine, file) }
 }
 

@@ -1,11 +1,15 @@
-//! The system calls of guests: standard streams, files in memory, a clock that counts work, random numbers from a seed, exit.
+//! The system calls of guests: standard streams, files in memory, a clock that counts work, random
+//! numbers from a seed, exit.
 //!
-//! There is no environment and there are no arguments, links or sockets: every other call of WASI preview 1 returns `ENOSYS`.
-//! Files are those of [`crate::files`], in one folder `/`: they contain nothing of the host, and are deleted after the run.
-//! Each call costs work, by its bytes and entries, so that a guest that only calls the host runs out of work too.
+//! There is no environment and there are no arguments, links or sockets: every other call of WASI
+//! preview 1 returns `ENOSYS`. Files are those of [`crate::files`], in one folder `/`: they contain
+//! nothing of the host, and are deleted after the run. Each call costs work, by its bytes and
+//! entries, so that a guest that only calls the host runs out of work too.
 
 use assay_cell::program::WORK_PER_SECOND;
-use wasmtime::{Caller, Engine, Extern, ExternType, Linker, Memory, Module, Result, Trap, Val, bail};
+use wasmtime::{
+    Caller, Engine, Extern, ExternType, Linker, Memory, Module, Result, Trap, Val, bail,
+};
 
 use crate::errno::{Errno, SUCCESS};
 use crate::judge;
@@ -22,10 +26,12 @@ const HOST: &str = "assay";
 /// Work of a call to the host, beside a unit a byte moved.
 const CALL_WORK: u64 = 1_000;
 
-/// Work of taking a message to another instance and waiting for its answer: a few times two switches of threads.
+/// Work of taking a message to another instance and waiting for its answer: a few times two
+/// switches of threads.
 const EXCHANGE_WORK: u64 = 500_000;
 
-/// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time ever enters a guest.
+/// The guest's wall clock when a program begins: 2026-01-01T00:00:00Z, in nanoseconds. No host time
+/// ever enters a guest.
 pub(crate) const EPOCH: u64 = 1_767_225_600_000_000_000;
 
 /// Longest list of buffers or of subscriptions one call may bring.
@@ -40,16 +46,26 @@ pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> 
     paths::define(&mut linker)?;
     linker.func_wrap(MODULE, "environ_sizes_get", no_strings)?;
     linker.func_wrap(MODULE, "args_sizes_get", no_strings)?;
-    linker.func_wrap(MODULE, "environ_get", |_: Caller<'_, State>, _: i32, _: i32| SUCCESS)?;
-    linker.func_wrap(MODULE, "args_get", |_: Caller<'_, State>, _: i32, _: i32| SUCCESS)?;
+    linker.func_wrap(
+        MODULE,
+        "environ_get",
+        |_: Caller<'_, State>, _: i32, _: i32| SUCCESS,
+    )?;
+    linker.func_wrap(
+        MODULE,
+        "args_get",
+        |_: Caller<'_, State>, _: i32, _: i32| SUCCESS,
+    )?;
     linker.func_wrap(MODULE, "clock_time_get", clock_time_get)?;
     linker.func_wrap(MODULE, "clock_res_get", clock_res_get)?;
     linker.func_wrap(MODULE, "random_get", random_get)?;
     linker.func_wrap(MODULE, "poll_oneoff", poll_oneoff)?;
     linker.func_wrap(MODULE, "sched_yield", |_: Caller<'_, State>| SUCCESS)?;
-    linker.func_wrap(MODULE, "proc_exit", |_: Caller<'_, State>, status: i32| -> Result<()> {
-        Err(Stop::Exit(status).into())
-    })?;
+    linker.func_wrap(
+        MODULE,
+        "proc_exit",
+        |_: Caller<'_, State>, status: i32| -> Result<()> { Err(Stop::Exit(status).into()) },
+    )?;
     linker.func_wrap(HOST, "exchange", exchange)?;
     linker.func_wrap(HOST, "fetch", fetch)?;
     Ok(linker)
@@ -58,9 +74,13 @@ pub(crate) fn linker(engine: &Engine, module: &Module) -> Result<Linker<State>> 
 /// Answers `ENOSYS` to every import of WASI; what is offered is defined over it.
 fn refuse_everything(linker: &mut Linker<State>, module: &Module) -> Result<()> {
     for import in module.imports().filter(|import| import.module() == MODULE) {
-        let ExternType::Func(signature) = import.ty() else { bail!("`{}` of WASI is no function", import.name()) };
+        let ExternType::Func(signature) = import.ty() else {
+            bail!("`{}` of WASI is no function", import.name())
+        };
         linker.func_new(MODULE, import.name(), signature, |_, _, results| {
-            results.iter_mut().for_each(|result| *result = Val::I32(Errno::NoSuchCall.number()));
+            results
+                .iter_mut()
+                .for_each(|result| *result = Val::I32(Errno::NoSuchCall.number()));
             Ok(())
         })?;
     }
@@ -96,7 +116,11 @@ fn unsigned(value: i32) -> usize {
 
 fn store(caller: &mut Caller<'_, State>, at: i32, bytes: &[u8]) -> Result<i32> {
     let memory = memory(caller)?;
-    Ok(if memory.write(caller, unsigned(at), bytes).is_ok() { SUCCESS } else { Errno::Fault.number() })
+    Ok(if memory.write(caller, unsigned(at), bytes).is_ok() {
+        SUCCESS
+    } else {
+        Errno::Fault.number()
+    })
 }
 
 /// The error number of a call that has no other result.
@@ -126,7 +150,12 @@ fn clock_base(clock: i32) -> u64 {
     if clock == 0 { EPOCH } else { 0 }
 }
 
-fn clock_time_get(mut caller: Caller<'_, State>, clock: i32, _precision: i64, at: i32) -> Result<i32> {
+fn clock_time_get(
+    mut caller: Caller<'_, State>,
+    clock: i32,
+    _precision: i64,
+    at: i32,
+) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     let now = clock_base(clock).saturating_add(elapsed(&caller)?);
     store(&mut caller, at, &now.to_le_bytes())
@@ -140,16 +169,24 @@ fn random_get(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32
     let length = unsigned(length);
     charge(&mut caller, CALL_WORK.saturating_add(length as u64))?;
     let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
-    let range = unsigned(at).checked_add(length).and_then(|end| data.get_mut(unsigned(at)..end));
+    let range = unsigned(at)
+        .checked_add(length)
+        .and_then(|end| data.get_mut(unsigned(at)..end));
     Ok(range.map_or(Errno::Fault.number(), |range| {
         state.random.fill(range);
         SUCCESS
     }))
 }
 
-/// Sleeping costs the work of the time slept; streams are always ready. Layouts are those of `subscription` (48 bytes) and
-/// `event` (32 bytes) in WASI preview 1.
-fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, count: i32, ready: i32) -> Result<i32> {
+/// Sleeping costs the work of the time slept; streams are always ready. Layouts are those of
+/// `subscription` (48 bytes) and `event` (32 bytes) in WASI preview 1.
+fn poll_oneoff(
+    mut caller: Caller<'_, State>,
+    subscriptions: i32,
+    events: i32,
+    count: i32,
+    ready: i32,
+) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     if count == 0 || count.cast_unsigned() > MAX_LIST {
         return Ok(Errno::Invalid.number());
@@ -159,16 +196,28 @@ fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, c
     let (mut streams, mut sleep, mut waking) = (Vec::new(), u64::MAX, None);
     for index in 0..unsigned(count) {
         let mut subscription = [0u8; 48];
-        if memory.read(&caller, unsigned(subscriptions) + index * 48, &mut subscription).is_err() {
+        if memory
+            .read(
+                &caller,
+                unsigned(subscriptions) + index * 48,
+                &mut subscription,
+            )
+            .is_err()
+        {
             return Ok(Errno::Fault.number());
         }
-        let number = |at: usize| u64::from_le_bytes(std::array::from_fn(|offset| subscription[at + offset]));
+        let number =
+            |at: usize| u64::from_le_bytes(std::array::from_fn(|offset| subscription[at + offset]));
         let (user, kind) = (number(0), subscription[8]);
         if kind == 0 {
             let clock = i32::from_le_bytes(std::array::from_fn(|offset| subscription[16 + offset]));
             let (timeout, absolute) = (number(24), subscription[40] & 1 == 1);
             let now = clock_base(clock).saturating_add(elapsed);
-            let wait = if absolute { timeout.saturating_sub(now) } else { timeout };
+            let wait = if absolute {
+                timeout.saturating_sub(now)
+            } else {
+                timeout
+            };
             if wait < sleep {
                 (sleep, waking) = (wait, Some(user));
             }
@@ -192,7 +241,13 @@ fn poll_oneoff(mut caller: Caller<'_, State>, subscriptions: i32, events: i32, c
             return Ok(Errno::Fault.number());
         }
     }
-    store(&mut caller, ready, &u32::try_from(happened.len()).unwrap_or(u32::MAX).to_le_bytes())
+    store(
+        &mut caller,
+        ready,
+        &u32::try_from(happened.len())
+            .unwrap_or(u32::MAX)
+            .to_le_bytes(),
+    )
 }
 
 /// Takes a message to the guest's peer and keeps the answer; gives the answer's length.
@@ -201,10 +256,16 @@ fn exchange(mut caller: Caller<'_, State>, at: i32, length: i32) -> Result<i32> 
     charge(&mut caller, EXCHANGE_WORK.saturating_add(length as u64))?;
     let memory = memory(&mut caller)?;
     let end = unsigned(at).saturating_add(length);
-    let Some(message) = memory.data(&caller).get(unsigned(at)..end).map(<[u8]>::to_vec) else {
+    let Some(message) = memory
+        .data(&caller)
+        .get(unsigned(at)..end)
+        .map(<[u8]>::to_vec)
+    else {
         bail!("the guest sends what lies outside its memory");
     };
-    let Some(peer) = caller.data().peer.clone() else { bail!("the guest has nobody to talk to") };
+    let Some(peer) = caller.data().peer.clone() else {
+        bail!("the guest has nobody to talk to")
+    };
     let answer = judge::converse(&peer, &mut caller, message)?;
     charge(&mut caller, answer.len() as u64)?;
     let length = i32::try_from(answer.len())?;

@@ -1,4 +1,5 @@
-//! Limits how slowly a request body may arrive, because a stalled body occupies memory that other requests need.
+//! Limits how slowly a request body may arrive, because a stalled body occupies memory that other
+//! requests need.
 
 use std::error::Error;
 use std::pin::Pin;
@@ -35,8 +36,12 @@ impl TooSlow {
                 return Some(*slow);
             }
             // `io::Error::source` skips the error that it wraps and returns that error's source.
-            let wrapped = error.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
-            cause = wrapped.map(|error| error as &(dyn Error + 'static)).or_else(|| error.source());
+            let wrapped = error
+                .downcast_ref::<std::io::Error>()
+                .and_then(std::io::Error::get_ref);
+            cause = wrapped
+                .map(|error| error as &(dyn Error + 'static))
+                .or_else(|| error.source());
         }
         None
     }
@@ -45,7 +50,15 @@ impl TooSlow {
 /// Limits how slowly request bodies may arrive, regardless of which handler reads them.
 pub(crate) async fn bound(State(api): State<Api>, request: Request, next: Next) -> Response {
     let (pause, whole) = (api.limits().body_pause, api.limits().body_whole);
-    let bounded = |body| Body::new(Arriving { body, pause, whole, waiting: None, started: None });
+    let bounded = |body| {
+        Body::new(Arriving {
+            body,
+            pause,
+            whole,
+            waiting: None,
+            started: None,
+        })
+    };
     next.run(request.map(bounded)).await
 }
 
@@ -63,7 +76,10 @@ impl HttpBody for Arriving {
     type Data = Bytes;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
             self.waiting = None;
             return Poll::Ready(frame);
@@ -72,7 +88,9 @@ impl HttpBody for Arriving {
         let started = *self.started.get_or_insert(now);
         let (pause, whole) = (self.pause, self.whole);
         let left = whole.saturating_sub(now.saturating_duration_since(started));
-        let waiting = self.waiting.get_or_insert_with(|| Box::pin(tokio::time::sleep(pause.min(left))));
+        let waiting = self
+            .waiting
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep(pause.min(left))));
         if waiting.as_mut().poll(cx).is_pending() {
             return Poll::Pending;
         }

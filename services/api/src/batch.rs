@@ -12,11 +12,25 @@ use serde_json::Value;
 use crate::error::bad_policy;
 
 /// The batch of a request, its policies and statistics looked up.
-pub(crate) fn from_request(decoded: Decoded, caller: &str, engine: &Engine) -> Result<(Batch, Vec<Warning>), Problem> {
-    let Decoded { head, items, warnings } = decoded;
+pub(crate) fn from_request(
+    decoded: Decoded,
+    caller: &str,
+    engine: &Engine,
+) -> Result<(Batch, Vec<Warning>), Problem> {
+    let Decoded {
+        head,
+        items,
+        warnings,
+    } = decoded;
     let mut read = Inline::new(engine);
-    let policy = read.policy("/policy", head.policy.as_ref())?.unwrap_or_default();
-    let statistics = head.statistics.iter().enumerate().map(|(at, name)| statistic(at, name));
+    let policy = read
+        .policy("/policy", head.policy.as_ref())?
+        .unwrap_or_default();
+    let statistics = head
+        .statistics
+        .iter()
+        .enumerate()
+        .map(|(at, name)| statistic(at, name));
     let mut statistics = statistics.collect::<Result<Vec<_>, Problem>>()?;
     // Named twice, a statistic is still one.
     let mut named = std::collections::HashSet::new();
@@ -31,8 +45,13 @@ pub(crate) fn from_request(decoded: Decoded, caller: &str, engine: &Engine) -> R
         Ok(item)
     });
     let items = items.collect::<Result<Vec<_>, Problem>>()?;
-    let batch =
-        Batch { run: head.run.map(Into::into), step: head.step, policy, statistics, ..Batch::new(caller, items) };
+    let batch = Batch {
+        run: head.run.map(Into::into),
+        step: head.step,
+        policy,
+        statistics,
+        ..Batch::new(caller, items)
+    };
     Ok((batch, warnings))
 }
 
@@ -49,33 +68,50 @@ impl<'e> Inline<'e> {
     /// A reader that finds names and judges in `engine`.
     #[must_use]
     pub fn new(engine: &'e Engine) -> Self {
-        Self { engine, read: HashMap::new() }
+        Self {
+            engine,
+            read: HashMap::new(),
+        }
     }
 
     /// The policy that `json` is: a name, or an object with its sections; `None` of nothing.
     ///
     /// # Errors
     /// The [`Problem`], at `pointer` or below.
-    pub fn policy(&mut self, pointer: &str, json: Option<&Value>) -> Result<Option<Policy>, Problem> {
+    pub fn policy(
+        &mut self,
+        pointer: &str,
+        json: Option<&Value>,
+    ) -> Result<Option<Policy>, Problem> {
         let Some(json) = json else { return Ok(None) };
         let written = json.to_string();
         if let Some(known) = self.read.get(&written) {
             return Ok(Some(known.clone()));
         }
         if self.read.len() == MAX_POLICIES {
-            let message = format!("the request has more than {MAX_POLICIES} policies; send it in several");
-            return Err(Problem::at(ErrorCode::InvalidPolicy, pointer.to_owned(), message));
+            let message =
+                format!("the request has more than {MAX_POLICIES} policies; send it in several");
+            return Err(Problem::at(
+                ErrorCode::InvalidPolicy,
+                pointer.to_owned(),
+                message,
+            ));
         }
         let policy = match json {
-            Value::String(name) => self
+            Value::String(name) => self.engine.policies().named(name).map_err(|error| {
+                Problem::at(error.code(), pointer.to_owned(), error.to_string())
+            })?,
+            Value::Object(_) => self
                 .engine
-                .policies()
-                .named(name)
-                .map_err(|error| Problem::at(error.code(), pointer.to_owned(), error.to_string()))?,
-            Value::Object(_) => self.engine.inline_policy(json).map_err(|error| bad_policy(pointer, error))?,
+                .inline_policy(json)
+                .map_err(|error| bad_policy(pointer, error))?,
             _ => {
                 let message = "a policy is the name of one, or an object with its sections";
-                return Err(Problem::at(ErrorCode::InvalidPolicy, pointer.to_owned(), message));
+                return Err(Problem::at(
+                    ErrorCode::InvalidPolicy,
+                    pointer.to_owned(),
+                    message,
+                ));
             }
         };
         self.read.insert(written, policy.clone());
@@ -85,9 +121,19 @@ impl<'e> Inline<'e> {
 
 fn statistic(at: usize, name: &str) -> Result<Statistic, Problem> {
     Statistic::from_name(name).ok_or_else(|| {
-        let known: Vec<_> = Statistic::ALL.iter().map(|statistic| format!("`{}`", statistic.name())).collect();
-        let message = format!("no statistic is named `{name}`; there are {}", known.join(", "));
-        Problem::at(ErrorCode::UnknownStatistic, format!("/statistics/{at}"), message)
+        let known: Vec<_> = Statistic::ALL
+            .iter()
+            .map(|statistic| format!("`{}`", statistic.name()))
+            .collect();
+        let message = format!(
+            "no statistic is named `{name}`; there are {}",
+            known.join(", ")
+        );
+        Problem::at(
+            ErrorCode::UnknownStatistic,
+            format!("/statistics/{at}"),
+            message,
+        )
     })
 }
 
@@ -97,7 +143,9 @@ pub fn problem(error: EngineError) -> Problem {
     let code = error.code();
     match error {
         EngineError::Task { pointer, error } => Problem::of_task(&pointer, error),
-        EngineError::Refused { pointer, message, .. } => Problem::at(code, pointer, message),
+        EngineError::Refused {
+            pointer, message, ..
+        } => Problem::at(code, pointer, message),
         error => Problem::new(code, error.to_string()),
     }
 }
@@ -105,8 +153,16 @@ pub fn problem(error: EngineError) -> Problem {
 /// The engine's item of a request's.
 #[must_use]
 pub fn item(decoded: DecodedItem) -> BatchItem {
-    let DecodedItem { request, task, checks } = decoded;
-    let item = Item { prompt: request.prompt, completion: request.completion, meta: request.meta };
+    let DecodedItem {
+        request,
+        task,
+        checks,
+    } = decoded;
+    let item = Item {
+        prompt: request.prompt,
+        completion: request.completion,
+        meta: request.meta,
+    };
     let mut batch_item = BatchItem::new(item, task);
     batch_item.id = request.id;
     batch_item.group = request.group;

@@ -1,4 +1,5 @@
-//! Reads a body within the limits of its route and the node's limit on memory for bodies, and parses it.
+//! Reads a body within the limits of its route and the node's limit on memory for bodies, and
+//! parses it.
 
 mod kind;
 
@@ -19,14 +20,15 @@ use crate::error::{ApiError, ApiResult};
 pub(crate) use kind::BodyKind;
 use kind::Bounds;
 
-/// Bodies from this size on are parsed off the runtime, so that a large one does not delay small ones.
+/// Bodies from this size on are parsed off the runtime, so that a large one does not delay small
+/// ones.
 const LARGE_BODY: usize = 64 << 10;
 
 /// Deepest nesting of a body that is parsed as one value; serde_json refuses to read deeper.
 const MAX_DEPTH: usize = 127;
 
-/// Reads a body and returns the result of `decode` with the permit that counts its memory. Hold the permit as long as
-/// the result.
+/// Reads a body and returns the result of `decode` with the permit that counts its memory. Hold the
+/// permit as long as the result.
 pub(crate) async fn decoded<T: Send + 'static>(
     api: &Api,
     headers: &HeaderMap,
@@ -39,15 +41,20 @@ pub(crate) async fn decoded<T: Send + 'static>(
 }
 
 /// Reads a body that is a single JSON value, and rejects lone surrogates.
-pub(crate) async fn json<T>(api: &Api, headers: &HeaderMap, body: Body, kind: BodyKind) -> ApiResult<(T, BodyPermit)>
+pub(crate) async fn json<T>(
+    api: &Api,
+    headers: &HeaderMap,
+    body: Body,
+    kind: BodyKind,
+) -> ApiResult<(T, BodyPermit)>
 where
     T: DeserializeOwned + Send + 'static,
 {
     checked_json(api, headers, body, kind, Ok).await
 }
 
-/// Reads a body that is a single JSON value and passes it to `check` on the thread that parsed it: off the runtime if
-/// the body is large.
+/// Reads a body that is a single JSON value and passes it to `check` on the thread that parsed it:
+/// off the runtime if the body is large.
 pub(crate) async fn checked_json<T, U>(
     api: &Api,
     headers: &HeaderMap,
@@ -59,7 +66,15 @@ where
     T: DeserializeOwned,
     U: Send + 'static,
 {
-    value(api, headers, body, kind, Treatment::Refuse(ErrorCode::InvalidField), check).await
+    value(
+        api,
+        headers,
+        body,
+        kind,
+        Treatment::Refuse(ErrorCode::InvalidField),
+        check,
+    )
+    .await
 }
 
 /// Reads a single JSON value in the format of another server, with lone surrogates read as U+FFFD.
@@ -83,7 +98,11 @@ async fn value<T: DeserializeOwned, U: Send + 'static>(
     surrogates: Treatment,
     check: impl FnOnce(T) -> Result<U, Problem> + Send + 'static,
 ) -> ApiResult<(U, BodyPermit)> {
-    let ReadBody { bytes, permit, parsed } = read(api, headers, body, kind).await?;
+    let ReadBody {
+        bytes,
+        permit,
+        parsed,
+    } = read(api, headers, body, kind).await?;
     refuse_too_deep(&parsed)?;
     let decode = move |body: &[u8]| {
         let (value, _) = read_replacing(body, "", |_: &[Step]| surrogates, parse)?;
@@ -100,18 +119,29 @@ struct ReadBody {
     parsed: Parsed,
 }
 
-async fn read(api: &Api, headers: &HeaderMap, mut body: Body, kind: BodyKind) -> ApiResult<ReadBody> {
+async fn read(
+    api: &Api,
+    headers: &HeaderMap,
+    mut body: Body,
+    kind: BodyKind,
+) -> ApiResult<ReadBody> {
     refuse_other_media(headers)?;
     let admission = api.engine().admission();
     let bounds = kind.bounds(api.limits(), admission);
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
+    let announced = headers
+        .get(header::CONTENT_LENGTH)
+        .and_then(|value| value.to_str().ok()?.parse::<usize>().ok());
     if let Some(announced) = announced {
-        // Room is counted as bytes arrive: what is only announced would let a few slow senders lock everyone out.
+        // Room is counted as bytes arrive: what is only announced would let a few slow senders lock
+        // everyone out.
         refuse_too_large(announced, &bounds)?;
     }
-    let (mut read, mut permit, mut scanner) = (BytesMut::new(), admission.body(), Scanner::default());
+    let (mut read, mut permit, mut scanner) =
+        (BytesMut::new(), admission.body(), Scanner::default());
     loop {
-        let Some(frame) = body.frame().await else { break };
+        let Some(frame) = body.frame().await else {
+            break;
+        };
         let frame = frame.map_err(|error| {
             let message = match TooSlow::of(&error) {
                 Some(slow) => slow.to_string(),
@@ -128,7 +158,11 @@ async fn read(api: &Api, headers: &HeaderMap, mut body: Body, kind: BodyKind) ->
         permit.grow(held - permit.bytes())?;
         read.extend_from_slice(&data);
     }
-    Ok(ReadBody { bytes: read.freeze(), permit, parsed: *scanner.parsed() })
+    Ok(ReadBody {
+        bytes: read.freeze(),
+        permit,
+        parsed: *scanner.parsed(),
+    })
 }
 
 async fn off_runtime<T: Send + 'static>(
@@ -140,14 +174,21 @@ async fn off_runtime<T: Send + 'static>(
     }
     match tokio::task::spawn_blocking(move || decode(&bytes)).await {
         Ok(decoded) => Ok(decoded?),
-        Err(_) => Err(ApiError::new(ErrorCode::Internal, "reading the body failed; report it with the request")),
+        Err(_) => Err(ApiError::new(
+            ErrorCode::Internal,
+            "reading the body failed; report it with the request",
+        )),
     }
 }
 
 fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     // Derived deserializers also accept an array of the fields in order.
     if body.trim_ascii_start().first() == Some(&b'[') {
-        return Err(Problem::at(ErrorCode::InvalidField, String::new(), "the body must be an object, not an array"));
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            String::new(),
+            "the body must be an object, not an array",
+        ));
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
     let value = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -155,12 +196,24 @@ fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
         let inner = error.into_inner();
         if inner.is_data() {
             let message = inner.to_string();
-            let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
+            let message = message
+                .split(" at line ")
+                .next()
+                .unwrap_or(&message)
+                .to_owned();
             return Problem::at(ErrorCode::InvalidField, pointer, message);
         }
-        Problem::new(ErrorCode::MalformedJson, format!("the body is not JSON: {inner}"))
+        Problem::new(
+            ErrorCode::MalformedJson,
+            format!("the body is not JSON: {inner}"),
+        )
     })?;
-    reader.end().map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("the body is not JSON: {error}")))?;
+    reader.end().map_err(|error| {
+        Problem::new(
+            ErrorCode::MalformedJson,
+            format!("the body is not JSON: {error}"),
+        )
+    })?;
     Ok(value)
 }
 
@@ -170,8 +223,15 @@ fn refuse_too_large(bytes: usize, bounds: &Bounds) -> ApiResult<()> {
         return Ok(());
     }
     let message = match bound.setting {
-        Some(_) => format!("the body is larger than {} bytes after unpacking; send it in several requests", bound.most),
-        None => format!("the body is larger than {} bytes after unpacking; send less{}", bound.most, bound.remedy()),
+        Some(_) => format!(
+            "the body is larger than {} bytes after unpacking; send it in several requests",
+            bound.most
+        ),
+        None => format!(
+            "the body is larger than {} bytes after unpacking; send less{}",
+            bound.most,
+            bound.remedy()
+        ),
     };
     Err(ApiError::new(ErrorCode::BodyTooLarge, message))
 }
@@ -187,11 +247,21 @@ fn refuse_too_costly(parsed: &Parsed, bounds: &Bounds) -> ApiResult<usize> {
     } else {
         return Ok(held);
     };
-    let Parsed { bytes, objects, arrays, strings, .. } = parsed;
-    let send = if bound.setting.is_some() { "send it in several requests" } else { "send less" };
+    let Parsed {
+        bytes,
+        objects,
+        arrays,
+        strings,
+        ..
+    } = parsed;
+    let send = if bound.setting.is_some() {
+        "send it in several requests"
+    } else {
+        "send less"
+    };
     let message = format!(
-        "the body would take more than {} bytes of memory when parsed: its first {bytes} bytes contain {objects} objects, {arrays} arrays and \
-         {strings} strings; {send}{}",
+        "the body would take more than {} bytes of memory when parsed: its first {bytes} bytes \
+         contain {objects} objects, {arrays} arrays and {strings} strings; {send}{}",
         bound.most,
         bound.remedy()
     );
@@ -202,18 +272,35 @@ fn refuse_too_deep(parsed: &Parsed) -> Result<(), Problem> {
     if parsed.depth <= MAX_DEPTH {
         return Ok(());
     }
-    Err(Problem::new(ErrorCode::TooDeep, format!("the body nests deeper than {MAX_DEPTH} levels; flatten it")))
+    Err(Problem::new(
+        ErrorCode::TooDeep,
+        format!("the body nests deeper than {MAX_DEPTH} levels; flatten it"),
+    ))
 }
 
-/// A body without a type is taken for JSON; one that says it is something else is refused before it is read.
+/// A body without a type is taken for JSON; one that says it is something else is refused before it
+/// is read.
 fn refuse_other_media(headers: &HeaderMap) -> ApiResult<()> {
     let Some(media) = headers.get(header::CONTENT_TYPE) else {
         return Ok(());
     };
-    let essence = media.to_str().unwrap_or_default().split(';').next().unwrap_or_default().trim();
-    let known = ["application/json", "application/x-www-form-urlencoded", "text/json"];
+    let essence = media
+        .to_str()
+        .unwrap_or_default()
+        .split(';')
+        .next()
+        .unwrap_or_default()
+        .trim();
+    let known = [
+        "application/json",
+        "application/x-www-form-urlencoded",
+        "text/json",
+    ];
     // `curl -d` says it sends a form; a JSON body is what it means here.
-    if known.iter().any(|known| essence.eq_ignore_ascii_case(known)) {
+    if known
+        .iter()
+        .any(|known| essence.eq_ignore_ascii_case(known))
+    {
         return Ok(());
     }
     let message = format!("the body's `Content-Type` is `{essence}`; send `application/json`");

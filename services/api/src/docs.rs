@@ -1,4 +1,5 @@
-//! The page at `/docs`: the OpenAPI document made readable by a small script of our own, without a fetch elsewhere.
+//! The page at `/docs`: the OpenAPI document made readable by a small script of our own, without a
+//! fetch elsewhere.
 
 use axum::Router;
 use axum::response::Html;
@@ -14,6 +15,9 @@ const PAGE: &str = include_str!("docs.html");
 pub(crate) fn router(document: &Value) -> Router<Api> {
     let json = Bytes::from(document.to_string());
     Router::new()
-        .route("/openapi.json", get(move || async move { ([(header::CONTENT_TYPE, "application/json")], json) }))
+        .route(
+            "/openapi.json",
+            get(move || async move { ([(header::CONTENT_TYPE, "application/json")], json) }),
+        )
         .route("/docs", get(|| async { Html(PAGE) }))
 }

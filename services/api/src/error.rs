@@ -12,7 +12,8 @@ use http::{HeaderValue, StatusCode, header};
 
 use crate::batch::problem;
 
-/// An error response. It is attached to the response as an extension, so that a layer can convert it to another format.
+/// An error response. It is attached to the response as an extension, so that a layer can convert
+/// it to another format.
 #[derive(Debug, Clone)]
 pub(crate) struct ApiError {
     problem: Problem,
@@ -39,7 +40,10 @@ impl ApiError {
 impl From<Problem> for ApiError {
     fn from(problem: Problem) -> Self {
         let retry_after_s = retry_after_s(problem.code);
-        Self { problem, retry_after_s }
+        Self {
+            problem,
+            retry_after_s,
+        }
     }
 }
 
@@ -63,7 +67,10 @@ impl From<EngineError> for ApiError {
             _ => None,
         };
         let error = Self::from(problem(error));
-        Self { retry_after_s: retry_after_s.or(error.retry_after_s), ..error }
+        Self {
+            retry_after_s: retry_after_s.or(error.retry_after_s),
+            ..error
+        }
     }
 }
 
@@ -93,16 +100,22 @@ impl From<ModelError> for ApiError {
             _ => None,
         };
         let error = Self::new(error.code(), error.to_string());
-        Self { retry_after_s: retry_after_s.or(error.retry_after_s), ..error }
+        Self {
+            retry_after_s: retry_after_s.or(error.retry_after_s),
+            ..error
+        }
     }
 }
 
 impl From<SuggestError> for ApiError {
     fn from(error: SuggestError) -> Self {
         match error {
-            SuggestError::Setting(setting) => {
-                Problem::at(ErrorCode::InvalidField, format!("/{}", setting.field), setting.to_string()).into()
-            }
+            SuggestError::Setting(setting) => Problem::at(
+                ErrorCode::InvalidField,
+                format!("/{}", setting.field),
+                setting.to_string(),
+            )
+            .into(),
             SuggestError::Channel(error) => error.into(),
             SuggestError::Stopped => Self::new(ErrorCode::ShuttingDown, error.to_string()),
         }
@@ -111,22 +124,38 @@ impl From<SuggestError> for ApiError {
 
 /// A policy refused, its pointer made absolute by that of the policy.
 pub(crate) fn bad_policy(pointer: &str, error: PolicyError) -> Problem {
-    Problem::at(ErrorCode::InvalidPolicy, format!("{pointer}{}", error.pointer), error.message)
+    Problem::at(
+        ErrorCode::InvalidPolicy,
+        format!("{pointer}{}", error.pointer),
+        error.message,
+    )
 }
 
 impl From<StoreError> for ApiError {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a read of the record failed");
-        Self::new(ErrorCode::StoreUnavailable, "the record cannot be read now; retry, and look at the node's log")
+        Self::new(
+            ErrorCode::StoreUnavailable,
+            "the record cannot be read now; retry, and look at the node's log",
+        )
     }
 }
 
 impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.problem.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let mut response = (status, Json(ProblemBody { error: self.problem.clone() })).into_response();
+        let status = StatusCode::from_u16(self.problem.code.status())
+            .unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let mut response = (
+            status,
+            Json(ProblemBody {
+                error: self.problem.clone(),
+            }),
+        )
+            .into_response();
         if let Some(seconds) = self.retry_after_s {
-            response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+            response
+                .headers_mut()
+                .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         response.extensions_mut().insert(self);
         response

@@ -17,30 +17,50 @@ pub(crate) async fn healthz() -> &'static str {
 
 /// The node is warmed up and accepts batches, and grades can be recorded and read.
 ///
-/// Entries that wait for the database or were set aside are reported but do not affect readiness, because they are
-/// durable.
+/// Entries that wait for the database or were set aside are reported but do not affect readiness,
+/// because they are durable.
 #[utoipa::path(get, path = "/readyz", tag = "node", responses(
     (status = 200, description = "Ready, with the state of the record", body = ReadyBody),
     (status = 503, description = "Not now, and why", body = assay_wire::ProblemBody),
 ))]
 pub(crate) async fn readyz(State(api): State<Api>) -> ApiResult<Json<ReadyBody>> {
     if !api.engine().admission().is_open() {
-        return Err(ApiError::new(ErrorCode::ShuttingDown, "the node is shutting down"));
+        return Err(ApiError::new(
+            ErrorCode::ShuttingDown,
+            "the node is shutting down",
+        ));
     }
     if api.is_warming() {
-        return Err(ApiError::new(ErrorCode::Starting, "the node is warming up; retry in a second"));
+        return Err(ApiError::new(
+            ErrorCode::Starting,
+            "the node is warming up; retry in a second",
+        ));
     }
     let mut record = None;
     if let Some(store) = api.engine().store() {
         // The reason is for operators and contains no client data.
-        store.ready().await.map_err(|error| ApiError::new(ErrorCode::StoreUnavailable, error.to_string()))?;
+        store
+            .ready()
+            .await
+            .map_err(|error| ApiError::new(ErrorCode::StoreUnavailable, error.to_string()))?;
         record = Some(RecordBody::from(store.state()));
     }
-    Ok(Json(ReadyBody { status: "ready".to_owned(), record }))
+    Ok(Json(ReadyBody {
+        status: "ready".to_owned(),
+        record,
+    }))
 }
 
 /// Metrics in the Prometheus text format.
 #[utoipa::path(get, path = "/metrics", tag = "node", responses((status = 200, description = "Metrics", body = String)))]
-pub(crate) async fn metrics(State(api): State<Api>) -> ([(header::HeaderName, &'static str); 1], String) {
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], api.metrics())
+pub(crate) async fn metrics(
+    State(api): State<Api>,
+) -> ([(header::HeaderName, &'static str); 1], String) {
+    (
+        [(
+            header::CONTENT_TYPE,
+            "text/plain; version=0.0.4; charset=utf-8",
+        )],
+        api.metrics(),
+    )
 }

@@ -1,6 +1,6 @@
-//! Parses the host of a request from `Host`, `:authority` and `Origin`. Anything but a plain name or address is
-//! rejected: if two parsers interpreted the same host differently, a page of another site could pass for one of this
-//! service.
+//! Parses the host of a request from `Host`, `:authority` and `Origin`. Anything but a plain name
+//! or address is rejected: if two parsers interpreted the same host differently, a page of another
+//! site could pass for one of this service.
 
 use std::net::{IpAddr, Ipv6Addr};
 
@@ -9,7 +9,8 @@ use http::{HeaderMap, Uri, header};
 /// Longest host name (RFC 1035).
 const LONGEST_NAME: usize = 253;
 
-/// A host as a browser sends it: a lower-case name or an address, and a port unless it is the scheme's default.
+/// A host as a browser sends it: a lower-case name or an address, and a port unless it is the
+/// scheme's default.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Host {
     name: String,
@@ -17,8 +18,8 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Parses `name`, `name:port`, `[address]` or `[address]:port`. User information, percent escapes, empty labels and
-    /// empty ports are rejected.
+    /// Parses `name`, `name:port`, `[address]` or `[address]:port`. User information, percent
+    /// escapes, empty labels and empty ports are rejected.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let (name, port) = match text.strip_prefix('[') {
             Some(rest) => {
@@ -40,8 +41,8 @@ impl Host {
         Some(Self { name, port })
     }
 
-    /// Whether this is a name of the local machine or an address, neither of which another site can use as its own
-    /// name.
+    /// Whether this is a name of the local machine or an address, neither of which another site can
+    /// use as its own name.
     pub(crate) fn is_local(&self) -> bool {
         let name = self.name.as_str();
         name == "localhost" || name.ends_with(".localhost") || name.parse::<IpAddr>().is_ok()
@@ -50,7 +51,10 @@ impl Host {
 
 fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
-    name.len() <= LONGEST_NAME && name.split('.').all(|label| !label.is_empty() && label.bytes().all(plain))
+    name.len() <= LONGEST_NAME
+        && name
+            .split('.')
+            .all(|label| !label.is_empty() && label.bytes().all(plain))
 }
 
 fn parse_port(digits: &str) -> Option<u16> {
@@ -71,7 +75,10 @@ pub(crate) enum BadHost {
 pub(crate) fn requested(headers: &HeaderMap, uri: &Uri) -> Result<Option<Host>, BadHost> {
     let mut named = headers.get_all(header::HOST).iter();
     let of_header = named.next().map(|host| read(host.as_bytes())).transpose()?;
-    let of_target = uri.authority().map(|authority| read(authority.as_str().as_bytes())).transpose()?;
+    let of_target = uri
+        .authority()
+        .map(|authority| read(authority.as_str().as_bytes()))
+        .transpose()?;
     let differs = matches!((&of_header, &of_target), (Some(one), Some(other)) if one != other);
     if named.next().is_some() || differs {
         return Err(BadHost::Several);
@@ -100,15 +107,21 @@ pub(crate) enum Origin {
 /// Parses `Origin`.
 pub(crate) fn origin(headers: &HeaderMap) -> Origin {
     let mut values = headers.get_all(header::ORIGIN).iter();
-    let Some(value) = values.next() else { return Origin::Absent };
-    let host = value.to_str().ok().filter(|_| values.next().is_none()).and_then(|text| {
-        if text == "null" {
-            return Some(Origin::Opaque);
-        }
-        let (scheme, host) = text.split_once("://")?;
-        let host = Host::parse(host)?;
-        matches!(scheme, "http" | "https").then_some(Origin::Of(host))
-    });
+    let Some(value) = values.next() else {
+        return Origin::Absent;
+    };
+    let host = value
+        .to_str()
+        .ok()
+        .filter(|_| values.next().is_none())
+        .and_then(|text| {
+            if text == "null" {
+                return Some(Origin::Opaque);
+            }
+            let (scheme, host) = text.split_once("://")?;
+            let host = Host::parse(host)?;
+            matches!(scheme, "http" | "https").then_some(Origin::Of(host))
+        });
     host.unwrap_or(Origin::Unreadable)
 }
 
@@ -120,16 +133,37 @@ mod tests {
 
     fn headers(name: &header::HeaderName, values: &[&str]) -> HeaderMap {
         let value = |text: &&str| HeaderValue::from_bytes(text.as_bytes()).unwrap();
-        values.iter().map(|text| (name.clone(), value(text))).collect()
+        values
+            .iter()
+            .map(|text| (name.clone(), value(text)))
+            .collect()
     }
 
     #[test]
     fn reads_names_and_addresses() {
         let read = |text: &str| Host::parse(text).unwrap_or_else(|| panic!("{text}"));
-        assert_eq!(read("LOCALHOST:8080"), Host { name: "localhost".into(), port: Some(8080) });
-        assert_eq!(read("[0:0::1]:80"), Host { name: "::1".into(), port: Some(80) });
+        assert_eq!(
+            read("LOCALHOST:8080"),
+            Host {
+                name: "localhost".into(),
+                port: Some(8080)
+            }
+        );
+        assert_eq!(
+            read("[0:0::1]:80"),
+            Host {
+                name: "::1".into(),
+                port: Some(80)
+            }
+        );
         assert_eq!(read("localhost.:1"), read("localhost:1"));
-        assert_eq!(read("a-b_c.example"), Host { name: "a-b_c.example".into(), port: None });
+        assert_eq!(
+            read("a-b_c.example"),
+            Host {
+                name: "a-b_c.example".into(),
+                port: None
+            }
+        );
     }
 
     #[test]
@@ -171,10 +205,22 @@ mod tests {
     #[test]
     fn distinguishes_local_hosts_from_names_of_other_sites() {
         let local = |text: &str| Host::parse(text).is_some_and(|host| host.is_local());
-        for host in ["localhost", "LOCALHOST:8080", "assay.localhost", "127.0.0.1:1", "[::1]:8080", "10.0.0.7"] {
+        for host in [
+            "localhost",
+            "LOCALHOST:8080",
+            "assay.localhost",
+            "127.0.0.1:1",
+            "[::1]:8080",
+            "10.0.0.7",
+        ] {
             assert!(local(host), "{host}");
         }
-        for host in ["evil.example", "localhost.evil.example:8080", "127.0.0.1.evil.example", "2130706433"] {
+        for host in [
+            "evil.example",
+            "localhost.evil.example:8080",
+            "127.0.0.1.evil.example",
+            "2130706433",
+        ] {
             assert!(!local(host), "{host}");
         }
     }
@@ -182,13 +228,26 @@ mod tests {
     #[test]
     fn refuses_several_hosts() {
         let target = |text: &str| text.parse::<Uri>().unwrap();
-        let asked = |hosts: &[&str], uri: &str| requested(&headers(&header::HOST, hosts), &target(uri));
+        let asked =
+            |hosts: &[&str], uri: &str| requested(&headers(&header::HOST, hosts), &target(uri));
         assert_eq!(asked(&[], "/"), Ok(None));
         assert_eq!(asked(&["localhost"], "/"), Ok(Host::parse("localhost")));
-        assert_eq!(asked(&[], "http://localhost/"), Ok(Host::parse("localhost")));
-        assert_eq!(asked(&["LOCALHOST"], "http://localhost/"), Ok(Host::parse("localhost")));
-        assert_eq!(asked(&["localhost", "localhost"], "/"), Err(BadHost::Several));
-        assert_eq!(asked(&["localhost"], "http://evil.example/"), Err(BadHost::Several));
+        assert_eq!(
+            asked(&[], "http://localhost/"),
+            Ok(Host::parse("localhost"))
+        );
+        assert_eq!(
+            asked(&["LOCALHOST"], "http://localhost/"),
+            Ok(Host::parse("localhost"))
+        );
+        assert_eq!(
+            asked(&["localhost", "localhost"], "/"),
+            Err(BadHost::Several)
+        );
+        assert_eq!(
+            asked(&["localhost"], "http://evil.example/"),
+            Err(BadHost::Several)
+        );
         assert_eq!(asked(&["a b"], "/"), Err(BadHost::Unreadable("a b".into())));
         assert_eq!(asked(&[""], "/"), Err(BadHost::Unreadable(String::new())));
     }
@@ -198,8 +257,18 @@ mod tests {
         let read = |values: &[&str]| origin(&headers(&header::ORIGIN, values));
         assert_eq!(read(&[]), Origin::Absent);
         assert_eq!(read(&["null"]), Origin::Opaque);
-        assert_eq!(read(&["http://a:1"]), Origin::Of(Host::parse("a:1").unwrap()));
-        for bad in [&["http://a", "http://a"][..], &["a"], &["http://"], &["http://x@a"], &["http://a/"], &["x://a"]] {
+        assert_eq!(
+            read(&["http://a:1"]),
+            Origin::Of(Host::parse("a:1").unwrap())
+        );
+        for bad in [
+            &["http://a", "http://a"][..],
+            &["a"],
+            &["http://"],
+            &["http://x@a"],
+            &["http://a/"],
+            &["x://a"],
+        ] {
             assert_eq!(read(bad), Origin::Unreadable, "{bad:?}");
         }
     }

@@ -1,4 +1,5 @@
-//! Owns HTTP: routes, bodies, limits, errors, the OpenAPI document and its page. Grades nothing and stores nothing.
+//! Owns HTTP: routes, bodies, limits, errors, the OpenAPI document and its page. Grades nothing and
+//! stores nothing.
 //!
 //! One endpoint a file; `routes` is the list of them.
 

@@ -15,8 +15,9 @@ use crate::routes::documented;
 #[openapi(
     info(
         title = "Assay",
-        description = "Verifiable rewards for reinforcement learning: POST batches of rollouts, get rewards that can be trusted. \
-            Request bodies may be compressed with `gzip` or `zstd` (`Content-Encoding`)",
+        description = "Verifiable rewards for reinforcement learning: POST batches of rollouts, \
+            get rewards that can be trusted. Request bodies may be compressed with `gzip` or \
+            `zstd` (`Content-Encoding`)",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     components(schemas(
@@ -32,9 +33,12 @@ use crate::routes::documented;
     tags(
         (name = "grading", description = "Batches in, rewards out."),
         (name = "record", description = "Every grade is a stored, queryable, replayable fact."),
-        (name = "noise", description = "How wrong verifiers are, what is done about it, and what rewards are made of."),
-        (name = "reward models", description = "How good is it, to a model? Raw numbers, their scale, and the version that gave them."),
-        (name = "compatibility", description = "The formats of other servers, so that their clients need only another address."),
+        (name = "noise", description = "How wrong verifiers are, what is done about it, and what \
+                                        rewards are made of."),
+        (name = "reward models", description = "How good is it, to a model? Raw numbers, their \
+            scale, and the version that gave them."),
+        (name = "compatibility", description = "The formats of other servers, so that their \
+            clients need only another address."),
         (name = "node", description = "Health, metrics and what the node can grade."),
     ),
 )]
@@ -58,11 +62,14 @@ pub fn document(graders: &GraderTable) -> Value {
     document
 }
 
-/// Makes every operation id unique by deriving it from method and path: handlers of several routes have the same name.
+/// Makes every operation id unique by deriving it from method and path: handlers of several routes
+/// have the same name.
 fn name_operations(document: &mut Value) {
     for (path, operations) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in operations.as_object_mut().into_iter().flatten() {
-            let words = path.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            let words = path
+                .split(|letter: char| !letter.is_ascii_alphanumeric())
+                .filter(|word| !word.is_empty());
             let id = words.fold(method.clone(), |id, word| format!("{id}_{word}"));
             operation["operationId"] = id.into();
         }

@@ -1,9 +1,9 @@
-//! Rejects requests that a page of another site makes a browser send without the user's intent. Also rejects requests
-//! to a name that someone else has pointed at this machine, because the browser then treats their page as part of this
-//! site (DNS rebinding).
+//! Rejects requests that a page of another site makes a browser send without the user's intent.
+//! Also rejects requests to a name that someone else has pointed at this machine, because the
+//! browser then treats their page as part of this site (DNS rebinding).
 //!
-//! Browsers state where a request comes from (`Sec-Fetch-Site`, older ones `Origin`). Trainers, scripts and `curl` send
-//! neither and are not affected.
+//! Browsers state where a request comes from (`Sec-Fetch-Site`, older ones `Origin`). Trainers,
+//! scripts and `curl` send neither and are not affected.
 
 use assay_core::ErrorCode;
 use axum::extract::{Request, State};
@@ -16,18 +16,34 @@ use crate::host::{BadHost, Host, Origin, origin, requested};
 use crate::state::Api;
 
 /// Lets through what comes from here, and links that others follow to here.
-pub(crate) async fn refuse_other_sites(State(api): State<Api>, request: Request, next: Next) -> Response {
-    match refusal(request.method(), request.headers(), request.uri(), api.limits().local_names) {
+pub(crate) async fn refuse_other_sites(
+    State(api): State<Api>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match refusal(
+        request.method(),
+        request.headers(),
+        request.uri(),
+        api.limits().local_names,
+    ) {
         Some(message) => ApiError::new(ErrorCode::OtherSite, message).into_response(),
         None => next.run(request).await,
     }
 }
 
 /// Why a request is refused, if it is.
-fn refusal(method: &Method, headers: &HeaderMap, uri: &http::Uri, local_names: bool) -> Option<String> {
+fn refusal(
+    method: &Method,
+    headers: &HeaderMap,
+    uri: &http::Uri,
+    local_names: bool,
+) -> Option<String> {
     let host = match requested(headers, uri) {
         Ok(host) => host,
-        Err(BadHost::Several) => return Some("the request has several hosts; send one `Host` header".to_owned()),
+        Err(BadHost::Several) => {
+            return Some("the request has several hosts; send one `Host` header".to_owned());
+        }
         Err(BadHost::Unreadable(host)) => {
             return Some(format!(
                 "malformed host `{}` in the request; send a name or address with an optional port",
@@ -37,24 +53,35 @@ fn refusal(method: &Method, headers: &HeaderMap, uri: &http::Uri, local_names: b
     };
     if local_names && host.as_ref().is_some_and(|host| !host.is_local()) {
         return Some(
-            "the request was sent to a host name that may belong to another site, and the service listens only on this machine; \
-             send it to `localhost` or an address, or set `server.insecure = true` behind a proxy that authenticates"
+            "the request was sent to a host name that may belong to another site, and the service \
+             listens only on this machine; send it to `localhost` or an address, or set \
+             `server.insecure = true` behind a proxy that authenticates"
                 .to_owned(),
         );
     }
     let origin = origin(headers);
     if origin == Origin::Unreadable {
-        return Some("malformed `Origin` header; send a single origin such as `http://localhost:8080`".to_owned());
+        return Some(
+            "malformed `Origin` header; send a single origin such as `http://localhost:8080`"
+                .to_owned(),
+        );
     }
     if is_from_here(headers, host.as_ref(), &origin) || (method.is_safe() && is_followed(headers)) {
         return None;
     }
-    Some("the request was sent by a page of another site; send it from `/ui`, or from outside a browser".to_owned())
+    Some(
+        "the request was sent by a page of another site; send it from `/ui`, or from outside a \
+          browser"
+            .to_owned(),
+    )
 }
 
-/// Whether the request is a navigation, such as a followed link, and not one that a script of a page sends.
+/// Whether the request is a navigation, such as a followed link, and not one that a script of a
+/// page sends.
 fn is_followed(headers: &HeaderMap) -> bool {
-    headers.get("sec-fetch-mode").is_some_and(|mode| mode == "navigate")
+    headers
+        .get("sec-fetch-mode")
+        .is_some_and(|mode| mode == "navigate")
 }
 
 fn is_from_here(headers: &HeaderMap, host: Option<&Host>, origin: &Origin) -> bool {
@@ -78,7 +105,10 @@ mod tests {
 
     fn map(pairs: &[(&'static str, &str)]) -> HeaderMap {
         let value = |text: &str| HeaderValue::from_bytes(text.as_bytes()).unwrap();
-        pairs.iter().map(|(name, text)| (HeaderName::from_static(name), value(text))).collect()
+        pairs
+            .iter()
+            .map(|(name, text)| (HeaderName::from_static(name), value(text)))
+            .collect()
     }
 
     fn refused(method: &Method, pairs: &[(&'static str, &str)]) -> bool {
@@ -91,7 +121,10 @@ mod tests {
         let navigate = ("sec-fetch-mode", "navigate");
         assert!(!refused(&Method::GET, &[from_there, navigate]));
         assert!(refused(&Method::POST, &[from_there, navigate]));
-        assert!(refused(&Method::GET, &[from_there, ("sec-fetch-mode", "cors")]));
+        assert!(refused(
+            &Method::GET,
+            &[from_there, ("sec-fetch-mode", "cors")]
+        ));
         assert!(refused(&Method::GET, &[from_there]));
     }
 
@@ -99,35 +132,75 @@ mod tests {
     fn distinguishes_other_sites_from_this_one() {
         let refused = |pairs| refused(&Method::POST, pairs);
         assert!(!refused(&[]));
-        assert!(!refused(&[("sec-fetch-site", "same-origin"), ("origin", "http://127.0.0.1"), ("host", "127.0.0.1")]));
+        assert!(!refused(&[
+            ("sec-fetch-site", "same-origin"),
+            ("origin", "http://127.0.0.1"),
+            ("host", "127.0.0.1")
+        ]));
         assert!(!refused(&[("sec-fetch-site", "none")]));
-        assert!(!refused(&[("sec-fetch-site", "same-origin"), ("origin", "null")]));
-        assert!(!refused(&[("origin", "http://127.0.0.1:8080"), ("host", "127.0.0.1:8080")]));
+        assert!(!refused(&[
+            ("sec-fetch-site", "same-origin"),
+            ("origin", "null")
+        ]));
+        assert!(!refused(&[
+            ("origin", "http://127.0.0.1:8080"),
+            ("host", "127.0.0.1:8080")
+        ]));
         assert!(refused(&[("sec-fetch-site", "cross-site")]));
-        assert!(refused(&[("sec-fetch-site", "same-site"), ("origin", "http://[::1]"), ("host", "[::1]")]));
-        assert!(refused(&[("sec-fetch-site", "none"), ("sec-fetch-site", "cross-site")]));
-        assert!(refused(&[("origin", "http://evil.example"), ("host", "127.0.0.1:8080")]));
-        assert!(refused(&[("origin", "http://127.0.0.1:8081"), ("host", "127.0.0.1:8080")]));
+        assert!(refused(&[
+            ("sec-fetch-site", "same-site"),
+            ("origin", "http://[::1]"),
+            ("host", "[::1]")
+        ]));
+        assert!(refused(&[
+            ("sec-fetch-site", "none"),
+            ("sec-fetch-site", "cross-site")
+        ]));
+        assert!(refused(&[
+            ("origin", "http://evil.example"),
+            ("host", "127.0.0.1:8080")
+        ]));
+        assert!(refused(&[
+            ("origin", "http://127.0.0.1:8081"),
+            ("host", "127.0.0.1:8080")
+        ]));
         assert!(refused(&[("origin", "null"), ("host", "127.0.0.1:8080")]));
-        assert!(refused(&[("sec-fetch-site", "same-origin"), ("origin", "http://a{b")]));
+        assert!(refused(&[
+            ("sec-fetch-site", "same-origin"),
+            ("origin", "http://a{b")
+        ]));
     }
 
     #[test]
     fn compares_the_origin_with_the_authority_of_http2() {
         let headers = map(&[("origin", "http://localhost:1")]);
-        let refused = |uri: &str| refusal(&Method::POST, &headers, &uri.parse().unwrap(), true).is_some();
+        let refused =
+            |uri: &str| refusal(&Method::POST, &headers, &uri.parse().unwrap(), true).is_some();
         assert!(!refused("http://localhost:1/v1/grade"));
         assert!(refused("http://localhost:2/v1/grade"));
     }
 
     #[test]
     fn refuses_hosts_that_do_not_parse() {
-        for host in
-            ["a{b.evil.example", "a\"b", "a`b", "evil example", "%41.evil.example", "x@localhost", "", "localhost:"]
-        {
-            assert!(refused(&Method::GET, &[("host", host), ("sec-fetch-site", "none")]), "{host}");
+        for host in [
+            "a{b.evil.example",
+            "a\"b",
+            "a`b",
+            "evil example",
+            "%41.evil.example",
+            "x@localhost",
+            "",
+            "localhost:",
+        ] {
+            assert!(
+                refused(&Method::GET, &[("host", host), ("sec-fetch-site", "none")]),
+                "{host}"
+            );
         }
-        assert!(refused(&Method::GET, &[("host", "localhost"), ("host", "localhost")]));
+        assert!(refused(
+            &Method::GET,
+            &[("host", "localhost"), ("host", "localhost")]
+        ));
         assert!(refused(&Method::GET, &[("host", "evil.example")]));
         assert!(!refused(&Method::GET, &[("host", "localhost:8080")]));
     }

@@ -1,4 +1,5 @@
-//! Reads of the record in the wire's words, for the routes and for the command line, which reads a record without a server.
+//! Reads of the record in the wire's words, for the routes and for the command line, which reads a
+//! record without a server.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,14 @@ const ALL_STEPS: i64 = 1 << 40;
 ///
 /// # Errors
 /// [`StoreError`] when the record cannot be read.
-pub async fn run_detail(store: &dyn Store, run: &str, steps: usize) -> Result<Option<RunDetail>, StoreError> {
-    let Some(summary) = store.run(run).await? else { return Ok(None) };
+pub async fn run_detail(
+    store: &dyn Store,
+    run: &str,
+    steps: usize,
+) -> Result<Option<RunDetail>, StoreError> {
+    let Some(summary) = store.run(run).await? else {
+        return Ok(None);
+    };
     let rollups = store.run_series(run).await?;
     let mut causes: BTreeMap<String, u64> = BTreeMap::new();
     for counted in store.run_steps(run, ALL_STEPS).await?.values() {

@@ -10,12 +10,13 @@ use assay_correction::channel::{Comparison, Report};
 use assay_engine::{ChannelRates, GroupResult, ItemResult, Policy, Replay, Reply, Side};
 use assay_wire::Warning;
 use assay_wire::channels::{
-    AfterBody, AppealBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody, EstimateBody,
-    ExplainedBody, PersistenceBody, PolicyBody, RateBody,
+    AfterBody, AppealBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody,
+    EstimateBody, ExplainedBody, PersistenceBody, PolicyBody, RateBody,
 };
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use assay_wire::reply::{
-    ChannelBody, ComponentBody, Composition, Counts, FaultBody, GradeReply, GroupBody, ResultBody, StepBody, StreamLine,
+    ChannelBody, ComponentBody, Composition, Counts, FaultBody, GradeReply, GroupBody, ResultBody,
+    StepBody, StreamLine,
 };
 
 /// The reply as one JSON object.
@@ -24,7 +25,10 @@ pub fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     let (groups, channels) = (reply.groups(), reply.channels());
     let body = GradeReply {
         batch: reply.id().to_string(),
-        results: reply.results().map(|result| result_body(reply, result)).collect(),
+        results: reply
+            .results()
+            .map(|result| result_body(reply, result))
+            .collect(),
         groups: groups.iter().map(group_body).collect(),
         channels: channels.iter().map(channel_body).collect(),
         warnings: Cow::Borrowed(warnings),
@@ -36,7 +40,10 @@ pub fn whole(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
 pub(crate) fn result_lines(reply: &Reply) -> Vec<u8> {
     let mut lines = Vec::new();
     for result in reply.results() {
-        push_line(&mut lines, &StreamLine::Result(Box::new(result_body(reply, result))));
+        push_line(
+            &mut lines,
+            &StreamLine::Result(Box::new(result_body(reply, result))),
+        );
     }
     lines
 }
@@ -53,14 +60,25 @@ pub(crate) fn closing_lines(reply: &Reply, warnings: &[Warning]) -> Vec<u8> {
     for warning in warnings {
         push_line(&mut lines, &StreamLine::Warning(warning.clone()));
     }
-    push_line(&mut lines, &StreamLine::End { batch: reply.id().to_string(), counts: counts(reply) });
+    push_line(
+        &mut lines,
+        &StreamLine::End {
+            batch: reply.id().to_string(),
+            counts: counts(reply),
+        },
+    );
     lines
 }
 
 /// The line that ends a stream that broke.
 pub(crate) fn error_line(fault: &Fault) -> Vec<u8> {
     let mut lines = Vec::new();
-    push_line(&mut lines, &StreamLine::Error { error: fault_body(fault) });
+    push_line(
+        &mut lines,
+        &StreamLine::Error {
+            error: fault_body(fault),
+        },
+    );
     lines
 }
 
@@ -111,9 +129,17 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         coefficient: result.coefficient,
         coefficient_rule: result.coefficient_rule.map(Cow::Borrowed),
         components: result.components().map(component_body).collect(),
-        steps: grade.map(|grade| grade.steps.iter().map(step_body).collect()).unwrap_or_default(),
+        steps: grade
+            .map(|grade| grade.steps.iter().map(step_body).collect())
+            .unwrap_or_default(),
         measures: grade
-            .map(|grade| grade.measures.iter().map(|(name, measure)| (Cow::Borrowed(*name), measure.get())).collect())
+            .map(|grade| {
+                grade
+                    .measures
+                    .iter()
+                    .map(|(name, measure)| (Cow::Borrowed(*name), measure.get()))
+                    .collect()
+            })
             .unwrap_or_default(),
         evidence: grade.map(|grade| Cow::Borrowed(grade.evidence.as_map())),
         error: result.outcome.fault().map(fault_body),
@@ -126,7 +152,10 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
 }
 
 fn step_body(step: &Step) -> StepBody {
-    StepBody { score: step.score.get(), masked: step.masked }
+    StepBody {
+        score: step.score.get(),
+        masked: step.masked,
+    }
 }
 
 fn component_body(component: &Component) -> ComponentBody<'_> {
@@ -142,7 +171,11 @@ fn component_body(component: &Component) -> ComponentBody<'_> {
 }
 
 fn fault_body(fault: &Fault) -> FaultBody<'_> {
-    FaultBody { code: fault.code, message: Cow::Borrowed(&fault.message), retryable: fault.retryable }
+    FaultBody {
+        code: fault.code,
+        message: Cow::Borrowed(&fault.message),
+        retryable: fault.retryable,
+    }
 }
 
 fn group_body(group: &GroupResult) -> GroupBody<'_> {
@@ -161,12 +194,19 @@ fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
     let after = report.after;
     let bounds = |estimate: Estimate| [estimate.interval.low, estimate.interval.high];
     // After appeals the intervals of the single rates are not those that were measured.
-    let before = |rate: Option<Rate>| rate.filter(|_| after.is_none()).map(|rate| bounds(rate.estimate));
+    let before = |rate: Option<Rate>| {
+        rate.filter(|_| after.is_none())
+            .map(|rate| bounds(rate.estimate))
+    };
     let rates = report.rates();
     ChannelBody {
         channel: Cow::Borrowed(&report.channel),
-        rho0: rates.map(|rates| rates.rho0).or(report.rho0.map(|rate| rate.shrunk)),
-        rho1: rates.map(|rates| rates.rho1).or(report.rho1.map(|rate| rate.shrunk)),
+        rho0: rates
+            .map(|rates| rates.rho0)
+            .or(report.rho0.map(|rate| rate.shrunk)),
+        rho1: rates
+            .map(|rates| rates.rho1)
+            .or(report.rho1.map(|rate| rate.shrunk)),
         j: report.used_j().map(|j| j.value),
         rho0_interval: before(report.rho0),
         rho1_interval: before(report.rho1),
@@ -177,7 +217,11 @@ fn channel_body(channel: &ChannelRates) -> ChannelBody<'_> {
 }
 
 fn estimate_body(estimate: Estimate) -> EstimateBody {
-    EstimateBody { value: estimate.value, low: estimate.interval.low, high: estimate.interval.high }
+    EstimateBody {
+        value: estimate.value,
+        low: estimate.interval.low,
+        high: estimate.interval.high,
+    }
 }
 
 /// A channel in the wire's words.
@@ -195,7 +239,11 @@ pub fn channel_report(report: &Report) -> ChannelReport {
         }
         .to_owned(),
     };
-    let change = |change: Change| ChangeBody { before: change.before, after: change.after, p_value: change.p_value };
+    let change = |change: Change| ChangeBody {
+        before: change.before,
+        after: change.after,
+        p_value: change.p_value,
+    };
     ChannelReport {
         channel: report.channel.clone(),
         version: report.version,
@@ -249,13 +297,17 @@ pub fn comparison(comparison: &Comparison<'_>) -> ComparisonBody {
 /// A policy in the wire's words.
 #[must_use]
 pub fn policy_body(policy: &Policy) -> PolicyBody {
-    let explained = policy.rules().explain().into_iter().map(|line| ExplainedBody {
-        field: line.field,
-        function: line.function.to_owned(),
-        formula: line.formula,
-        source: line.source.to_owned(),
-        meaning: line.meaning,
-    });
+    let explained = policy
+        .rules()
+        .explain()
+        .into_iter()
+        .map(|line| ExplainedBody {
+            field: line.field,
+            function: line.function.to_owned(),
+            formula: line.formula,
+            source: line.source.to_owned(),
+            meaning: line.meaning,
+        });
     PolicyBody {
         name: policy.name().to_owned(),
         hash: policy.hash().map(|hash| hash.to_string()),
@@ -267,7 +319,10 @@ pub fn policy_body(policy: &Policy) -> PolicyBody {
 /// A replay in the wire's words.
 #[must_use]
 pub fn replay_body(replay: &Replay) -> ReplayBody {
-    let evidence = replay.outcome.grade().map(|grade| grade.evidence.as_map().clone());
+    let evidence = replay
+        .outcome
+        .grade()
+        .map(|grade| grade.evidence.as_map().clone());
     ReplayBody {
         grade: replay.grade.to_string(),
         flipped: replay.flipped(),

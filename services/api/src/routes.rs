@@ -40,9 +40,16 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(v1::runs::list::list))
         .routes(routes!(v1::runs::get::get))
         .routes(routes!(v1::reward_models::list::list))
-        .routes(routes!(v1::reward_models::list::get, v1::reward_models::load::load, v1::reward_models::load::unload))
+        .routes(routes!(
+            v1::reward_models::list::get,
+            v1::reward_models::load::load,
+            v1::reward_models::load::unload
+        ))
         .routes(routes!(v1::reward_models::score::score))
-        .routes(routes!(v1::reward_models::pairs::collect, v1::reward_models::pairs::page))
+        .routes(routes!(
+            v1::reward_models::pairs::collect,
+            v1::reward_models::pairs::page
+        ))
         .routes(routes!(compat::sandboxfusion::run_code))
         .routes(routes!(compat::tei::predict::predict))
         .routes(routes!(compat::tei::rerank::rerank))
@@ -58,7 +65,10 @@ pub(crate) fn documented() -> OpenApiRouter<Api> {
         .routes(routes!(compat::vllm::rerank::v2_rerank))
         .routes(routes!(compat::vllm::models::models))
         .routes(routes!(compat::vllm::models::health))
-        .routes(routes!(compat::sglang::native::classify, compat::sglang::native::classify_put))
+        .routes(routes!(
+            compat::sglang::native::classify,
+            compat::sglang::native::classify_put
+        ))
         .routes(routes!(compat::sglang::native::health))
         .routes(routes!(compat::sglang::openai::classify))
         .routes(routes!(compat::sglang::openai::embeddings))
@@ -94,20 +104,37 @@ pub fn router(api: Api) -> Router {
 
 /// A span with the caller's trace, when it sent one (W3C Trace Context).
 fn span<B>(request: &Request<B>) -> tracing::Span {
-    let header =
-        |name: HeaderName| request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let header = |name: HeaderName| {
+        request
+            .headers()
+            .get(name)
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default()
+    };
     let traceparent = header(HeaderName::from_static("traceparent"));
     let mut parts = traceparent.split('-').skip(1);
-    let (trace, parent) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let (trace, parent) = (
+        parts.next().unwrap_or_default(),
+        parts.next().unwrap_or_default(),
+    );
     tracing::debug_span!("http.request", method = %request.method(), path = request.uri().path(), trace, parent)
 }
 
 async fn not_found(uri: http::Uri) -> ApiError {
-    ApiError::new(ErrorCode::NotFound, format!("nothing is at `{}`; `/docs` lists what there is", uri.path()))
+    ApiError::new(
+        ErrorCode::NotFound,
+        format!(
+            "nothing is at `{}`; `/docs` lists what there is",
+            uri.path()
+        ),
+    )
 }
 
 async fn method_not_allowed(method: http::Method, uri: http::Uri) -> ApiError {
-    let message = format!("`{}` does not take `{method}`; `/docs` lists what it takes", uri.path());
+    let message = format!(
+        "`{}` does not take `{method}`; `/docs` lists what it takes",
+        uri.path()
+    );
     ApiError::new(ErrorCode::MethodNotAllowed, message)
 }
 

@@ -16,18 +16,24 @@ use crate::state::ConnectionLimits;
 use crate::{Api, router};
 use open::Connections;
 
-/// Pause after a failed accept. It fails when files run out, and only connections that close give some back.
+/// Pause after a failed accept. It fails when files run out, and only connections that close give
+/// some back.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// Linux error codes for the system-wide and the per-process limit on open files: `ENFILE` and `EMFILE`.
+/// Linux error codes for the system-wide and the per-process limit on open files: `ENFILE` and
+/// `EMFILE`.
 const NO_FILES: [i32; 2] = [23, 24];
 
 /// Shortest and longest interval between two checks of all connections.
 const LOOKS: [Duration; 2] = [Duration::from_millis(10), Duration::from_secs(1)];
 
-/// Serves `api` on `listener` until `stop` resolves, then finishes open connections. Dropping the future closes them
-/// all.
-pub async fn serve(listener: TcpListener, api: Api, stop: impl Future<Output = ()> + Send + 'static) {
+/// Serves `api` on `listener` until `stop` resolves, then finishes open connections. Dropping the
+/// future closes them all.
+pub async fn serve(
+    listener: TcpListener,
+    api: Api,
+    stop: impl Future<Output = ()> + Send + 'static,
+) {
     let limits = api.limits().connections.clone();
     let mut look = tokio::time::interval(between_looks(&limits));
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -62,7 +68,11 @@ pub async fn serve(listener: TcpListener, api: Api, stop: impl Future<Output = (
 
 /// The interval between checks, short enough that no limit is exceeded by more than a quarter.
 fn between_looks(limits: &ConnectionLimits) -> Duration {
-    let shortest = limits.head.min(limits.idle).min(limits.reply_pause).min(limits.close);
+    let shortest = limits
+        .head
+        .min(limits.idle)
+        .min(limits.reply_pause)
+        .min(limits.close);
     let [least, most] = LOOKS;
     (shortest / 4).clamp(least, most)
 }

@@ -23,8 +23,8 @@ pub struct ApiLimits {
     pub body_whole: Duration,
     /// Limits on connections.
     pub connections: ConnectionLimits,
-    /// Whether requests must be sent to `localhost` or an address, as where the service listens to its own machine alone: a browser may
-    /// be told that any other name is this machine.
+    /// Whether requests must be sent to `localhost` or an address, as where the service listens to
+    /// its own machine alone: a browser may be told that any other name is this machine.
     pub local_names: bool,
 }
 
@@ -42,7 +42,8 @@ impl Default for ApiLimits {
     }
 }
 
-/// Limits on connections. A connection is never closed for its age while a request is being processed.
+/// Limits on connections. A connection is never closed for its age while a request is being
+/// processed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConnectionLimits {
     /// Most open connections.
@@ -53,7 +54,8 @@ pub struct ConnectionLimits {
     pub idle: Duration,
     /// Longest time that a client may stop reading its reply.
     pub reply_pause: Duration,
-    /// Longest time until a connection that was asked to close is closed, once its requests are answered.
+    /// Longest time until a connection that was asked to close is closed, once its requests are
+    /// answered.
     pub close: Duration,
 }
 

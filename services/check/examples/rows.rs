@@ -1,5 +1,6 @@
-//! Makes rows of mathematics up, the same for the same seed: `rows FILE.jsonl|FILE.parquet COUNT [SEED]`. They have the columns and the
-//! lengths of GSM8K's, each another question, with golds of several kinds and their solutions.
+//! Makes rows of mathematics up, the same for the same seed: `rows FILE.jsonl|FILE.parquet COUNT
+//! [SEED]`. They have the columns and the lengths of GSM8K's, each another question, with golds of
+//! several kinds and their solutions.
 
 use std::error::Error;
 use std::fs::File;
@@ -18,12 +19,23 @@ use serde_json::json;
 /// Rows of a row group.
 const GROUP: usize = 100_000;
 
-const NAMES: &[&str] =
-    &["Ada", "Bo", "Chloe", "Dov", "Edda", "Femi", "Greta", "Hiro", "Ines", "Jun", "Kofi", "Lena", "Mats", "Noor"];
-const THINGS: &[&str] =
-    &["apples", "bolts", "cards", "drums", "eggs", "flags", "grapes", "hooks", "inks", "jars", "kites", "lamps"];
-const PLACES: &[&str] =
-    &["at the market", "in the attic", "by the harbour", "at school", "in the garden", "on the train", "at home"];
+const NAMES: &[&str] = &[
+    "Ada", "Bo", "Chloe", "Dov", "Edda", "Femi", "Greta", "Hiro", "Ines", "Jun", "Kofi", "Lena",
+    "Mats", "Noor",
+];
+const THINGS: &[&str] = &[
+    "apples", "bolts", "cards", "drums", "eggs", "flags", "grapes", "hooks", "inks", "jars",
+    "kites", "lamps",
+];
+const PLACES: &[&str] = &[
+    "at the market",
+    "in the attic",
+    "by the harbour",
+    "at school",
+    "in the garden",
+    "on the train",
+    "at home",
+];
 
 struct Made {
     question: String,
@@ -34,23 +46,38 @@ fn made(random: &mut Random, number: usize) -> Made {
     let word = |random: &mut Random, words: &[&'static str]| words[random.below(words.len())];
     let (name, other) = (word(random, NAMES), word(random, NAMES));
     let (thing, place) = (word(random, THINGS), word(random, PLACES));
-    let (crates, each, more) = (random.between(2, 60), random.between(3, 90), random.between(1, 999));
+    let (crates, each, more) = (
+        random.between(2, 60),
+        random.between(3, 90),
+        random.between(1, 999),
+    );
     let parts = random.between(2, 9);
     let sum = crates * each + more;
     let (ask, gold) = match random.below(20) {
         0..=15 => ("How many are there in all?".to_owned(), sum.to_string()),
-        16 | 17 => (format!("What is a {parts}th part of all, as a fraction?"), format!("\\frac{{{sum}}}{{{parts}}}")),
-        18 => ("How many hundreds is that?".to_owned(), format!("{}.{:02}", sum / 100, sum % 100)),
-        _ => (format!("What is the root of all of it times {parts}?"), format!("{parts}\\sqrt{{{sum}}}")),
+        16 | 17 => (
+            format!("What is a {parts}th part of all, as a fraction?"),
+            format!("\\frac{{{sum}}}{{{parts}}}"),
+        ),
+        18 => (
+            "How many hundreds is that?".to_owned(),
+            format!("{}.{:02}", sum / 100, sum % 100),
+        ),
+        _ => (
+            format!("What is the root of all of it times {parts}?"),
+            format!("{parts}\\sqrt{{{sum}}}"),
+        ),
     };
     let question = format!(
-        "{name} keeps {thing} {place} in {crates} crates, and each crate holds {each} of them. On day {number} {other} comes by \
-         with {more} more {thing}, which do not fit into any crate and are put beside them. {ask}"
+        "{name} keeps {thing} {place} in {crates} crates, and each crate holds {each} of them. On \
+         day {number} {other} comes by with {more} more {thing}, which do not fit into any crate \
+         and are put beside them. {ask}"
     );
     let product = crates * each;
     let answer = format!(
-        "The crates hold {crates} * {each} = <<{crates}*{each}={product}>>{product} {thing}.\nWith the {more} that {other} brought \
-         there are {product} + {more} = <<{product}+{more}={sum}>>{sum} {thing}.\n#### {gold}"
+        "The crates hold {crates} * {each} = <<{crates}*{each}={product}>>{product} \
+         {thing}.\nWith the {more} that {other} brought there are {product} + {more} = \
+         <<{product}+{more}={sum}>>{sum} {thing}.\n#### {gold}"
     );
     Made { question, answer }
 }
@@ -58,12 +85,20 @@ fn made(random: &mut Random, number: usize) -> Made {
 fn main() -> Result<(), Box<dyn Error>> {
     let usage = "usage: rows FILE.jsonl|FILE.parquet COUNT [SEED]";
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let [file, count, rest @ ..] = arguments.as_slice() else { return Err(usage.into()) };
-    let (count, seed): (usize, u64) = (count.parse()?, rest.first().map_or(Ok(0), |seed| seed.parse())?);
+    let [file, count, rest @ ..] = arguments.as_slice() else {
+        return Err(usage.into());
+    };
+    let (count, seed): (usize, u64) = (
+        count.parse()?,
+        rest.first().map_or(Ok(0), |seed| seed.parse())?,
+    );
     let mut random = Random::new(seed);
     let rows = (0..count).map(|number| made(&mut random, number));
     let path = Path::new(file);
-    if path.extension().is_some_and(|extension| extension == "parquet") {
+    if path
+        .extension()
+        .is_some_and(|extension| extension == "parquet")
+    {
         parquet(path, rows)
     } else {
         jsonl(path, rows)
@@ -79,10 +114,16 @@ fn jsonl(path: &Path, rows: impl Iterator<Item = Made>) -> Result<(), Box<dyn Er
 }
 
 fn parquet(path: &Path, mut rows: impl Iterator<Item = Made>) -> Result<(), Box<dyn Error>> {
-    let schema = "message rows { REQUIRED BYTE_ARRAY question (UTF8); REQUIRED BYTE_ARRAY answer (UTF8); }";
-    let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
-    let mut out =
-        SerializedFileWriter::new(File::create(path)?, Arc::new(parse_message_type(schema)?), Arc::new(properties))?;
+    let schema =
+        "message rows { REQUIRED BYTE_ARRAY question (UTF8); REQUIRED BYTE_ARRAY answer (UTF8); }";
+    let properties = WriterProperties::builder()
+        .set_compression(Compression::SNAPPY)
+        .build();
+    let mut out = SerializedFileWriter::new(
+        File::create(path)?,
+        Arc::new(parse_message_type(schema)?),
+        Arc::new(properties),
+    )?;
     loop {
         let group: Vec<Made> = rows.by_ref().take(GROUP).collect();
         if group.is_empty() {
@@ -91,9 +132,16 @@ fn parquet(path: &Path, mut rows: impl Iterator<Item = Made>) -> Result<(), Box<
         let columns: [fn(&Made) -> &str; 2] = [|row| &row.question, |row| &row.answer];
         let mut writer = out.next_row_group()?;
         for column in columns {
-            let values: Vec<ByteArray> = group.iter().map(|row| ByteArray::from(column(row))).collect();
-            let Some(mut column) = writer.next_column()? else { break };
-            column.typed::<ByteArrayType>().write_batch(&values, None, None)?;
+            let values: Vec<ByteArray> = group
+                .iter()
+                .map(|row| ByteArray::from(column(row)))
+                .collect();
+            let Some(mut column) = writer.next_column()? else {
+                break;
+            };
+            column
+                .typed::<ByteArrayType>()
+                .write_batch(&values, None, None)?;
             column.close()?;
         }
         writer.close()?;

@@ -12,8 +12,8 @@ use crate::sources::{self, SourceError};
 use crate::subject::Reader;
 use crate::words::{shingles, words};
 
-/// Words of a run: overlaps of eight words and more are what studies of contamination count (Lambert and others 2024, Tulu 3,
-/// arXiv 2411.15124, section 3.2).
+/// Words of a run: overlaps of eight words and more are what studies of contamination count
+/// (Lambert and others 2024, Tulu 3, arXiv 2411.15124, section 3.2).
 const RUN: usize = 8;
 
 /// Runs remembered of a benchmark. A benchmark of a hundred thousand prompts has fewer.
@@ -27,15 +27,21 @@ pub struct Benchmark {
 }
 
 impl Benchmark {
-    /// Reads the prompts of the rows of a file, in any format of datasets: what `template` says is the prompt, else the column that
-    /// is one by its name, else the row's longest text.
+    /// Reads the prompts of the rows of a file, in any format of datasets: what `template` says is
+    /// the prompt, else the column that is one by its name, else the row's longest text.
     ///
     /// # Errors
-    /// [`SourceError`]: it cannot be read whole, or has no prompt, with which nothing would be compared in silence.
+    /// [`SourceError`]: it cannot be read whole, or has no prompt, with which nothing would be
+    /// compared in silence.
     pub fn read(path: &Path, template: Option<&Template>) -> Result<Self, SourceError> {
         let name = path.display().to_string();
         let mut runs = HashSet::new();
-        let reader = Reader { template, solution: None, rollouts: None, graders: &GraderTable::new(Vec::new()) };
+        let reader = Reader {
+            template,
+            solution: None,
+            rollouts: None,
+            graders: &GraderTable::new(Vec::new()),
+        };
         let (mut rows, mut failure) = (0u64, None);
         for read in sources::open(&name, path)? {
             let row = match read {
@@ -60,7 +66,10 @@ impl Benchmark {
             return Err(SourceError::Empty(name));
         }
         if runs.is_empty() {
-            return Err(SourceError::NoPrompt { path: path.to_owned(), message: failure.unwrap_or_default() });
+            return Err(SourceError::NoPrompt {
+                path: path.to_owned(),
+                message: failure.unwrap_or_default(),
+            });
         }
         Ok(Self { runs, name })
     }
@@ -78,6 +87,10 @@ impl Benchmark {
             runs += 1;
             known += u32::from(self.runs.contains(&run));
         }
-        if runs == 0 { 0.0 } else { f64::from(known) / f64::from(runs) }
+        if runs == 0 {
+            0.0
+        } else {
+            f64::from(known) / f64::from(runs)
+        }
     }
 }

@@ -27,11 +27,18 @@ impl Baseline {
     /// In a sentence: the file cannot be read, or is no such report.
     pub fn read(path: &Path) -> Result<Self, String> {
         let shown = path.display();
-        let text =
-            std::fs::read_to_string(path).map_err(|error| format!("cannot read the baseline `{shown}`: {error}"))?;
-        let earlier: Earlier = serde_json::from_str(&text)
-            .map_err(|error| format!("`{shown}` is no report of `assay check --format json`: {error}"))?;
-        Ok(Self(earlier.findings.into_iter().map(|known| (known.code, known.key)).collect()))
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| format!("cannot read the baseline `{shown}`: {error}"))?;
+        let earlier: Earlier = serde_json::from_str(&text).map_err(|error| {
+            format!("`{shown}` is no report of `assay check --format json`: {error}")
+        })?;
+        Ok(Self(
+            earlier
+                .findings
+                .into_iter()
+                .map(|known| (known.code, known.key))
+                .collect(),
+        ))
     }
 
     /// Whether a finding is known.

@@ -1,4 +1,5 @@
-//! The way of a dataset: read in chunks, each chunk probed and graded while the next is read, findings made in the order of the rows.
+//! The way of a dataset: read in chunks, each chunk probed and graded while the next is read,
+//! findings made in the order of the rows.
 
 use std::path::PathBuf;
 use std::pin::pin;
@@ -57,8 +58,8 @@ pub struct Dataset {
     pub revision: Option<String>,
 }
 
-/// Checks datasets one after the other; duplicates are found across them. `progress` is told how many rows were done since it was
-/// asked last.
+/// Checks datasets one after the other; duplicates are found across them. `progress` is told how
+/// many rows were done since it was asked last.
 ///
 /// # Errors
 /// [`CheckError`]: a file cannot be read at all, or the engine stops.
@@ -69,7 +70,10 @@ pub async fn check(
     mut progress: impl FnMut(u64),
 ) -> Result<Report, CheckError> {
     let (mut findings, mut sink) = (Findings::new(&options), Sink::new(&options));
-    let mut report = Report { version: env!("CARGO_PKG_VERSION"), ..Report::default() };
+    let mut report = Report {
+        version: env!("CARGO_PKG_VERSION"),
+        ..Report::default()
+    };
     let (mut rows_made, mut rows_rolled) = (0u64, 0u64);
     for dataset in datasets {
         // Opening waits where the file is a pipe.
@@ -77,8 +81,11 @@ pub async fn check(
         let opened = tokio::task::spawn_blocking(move || sources::open(&name, &path));
         let rows = opened.await.map_err(|_| CheckError::Thread)??;
         let (chunks, reading) = chunks(rows, &options);
-        let mut examined =
-            pin!(chunks.map(|chunk| examine(engine.clone(), Arc::clone(&options), chunk)).buffered(AHEAD));
+        let mut examined = pin!(
+            chunks
+                .map(|chunk| examine(engine.clone(), Arc::clone(&options), chunk))
+                .buffered(AHEAD)
+        );
         let mut summary = DatasetSummary {
             dataset: dataset.name.clone(),
             revision: dataset.revision.clone(),
@@ -111,12 +118,30 @@ pub async fn check(
         }
         report.datasets.push(summary);
     }
-    if let Some(column) = options.rollout_column.as_ref().filter(|_| rows_made > 0 && rows_rolled == 0) {
+    if let Some(column) = options
+        .rollout_column
+        .as_ref()
+        .filter(|_| rows_made > 0 && rows_rolled == 0)
+    {
         return Err(CheckError::NoRollouts(column.clone()));
     }
     findings.finish(&mut sink);
-    let Sink { findings, counts, known, ignored, untold, .. } = sink;
-    Ok(Report { findings, counts, known, ignored, untold, ..report })
+    let Sink {
+        findings,
+        counts,
+        known,
+        ignored,
+        untold,
+        ..
+    } = sink;
+    Ok(Report {
+        findings,
+        counts,
+        known,
+        ignored,
+        untold,
+        ..report
+    })
 }
 
 /// Counts what a row says of its dataset.
@@ -132,7 +157,9 @@ fn count(row: &Examined, summary: &mut DatasetSummary, report: &mut Report) {
             }
             (Err(NotGraded::Ours(fault)), _) => {
                 report.failed += 1;
-                report.first_failure.get_or_insert_with(|| format!("{}: {}", row.place, fault.message));
+                report
+                    .first_failure
+                    .get_or_insert_with(|| format!("{}: {}", row.place, fault.message));
             }
             _ => {}
         }
@@ -140,7 +167,10 @@ fn count(row: &Examined, summary: &mut DatasetSummary, report: &mut Report) {
 }
 
 /// Rows in chunks, read on a thread of their own, which says at its end how many there were.
-fn chunks(rows: Rows, options: &Options) -> (impl Stream<Item = Vec<Read>> + use<>, JoinHandle<u64>) {
+fn chunks(
+    rows: Rows,
+    options: &Options,
+) -> (impl Stream<Item = Vec<Read>> + use<>, JoinHandle<u64>) {
     let (sender, receiver) = mpsc::channel(1);
     let (sample, seed) = (options.sample, options.seed);
     let reading = tokio::task::spawn_blocking(move || {
@@ -163,7 +193,9 @@ fn chunks(rows: Rows, options: &Options) -> (impl Stream<Item = Vec<Read>> + use
             }
         }
     });
-    let chunks = stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
+    let chunks = stream::unfold(receiver, |mut receiver| async move {
+        Some((receiver.recv().await?, receiver))
+    });
     (chunks, reading)
 }
 
@@ -192,9 +224,18 @@ fn ready(engine: &Engine, options: &Options, chunk: Vec<Read>) -> Vec<Result<Rea
             let hash = words::hash(row.hash().as_bytes());
             let made = reader.read(&mut row);
             let sketch = Sketch::new(made.as_ref().ok(), hash);
-            let probes = made.as_ref().map_or_else(|_| Vec::new(), |subject| probes::of(subject, options.repeats));
+            let probes = made.as_ref().map_or_else(
+                |_| Vec::new(),
+                |subject| probes::of(subject, options.repeats),
+            );
             let DatasetRow { place, .. } = row;
-            Ok(Ready { place, key, made, sketch, probes })
+            Ok(Ready {
+                place,
+                key,
+                made,
+                sketch,
+                probes,
+            })
         }
     };
     chunk.into_iter().map(one).collect()
@@ -210,22 +251,42 @@ async fn examine(
     let rows = made.await.map_err(|_| CheckError::Thread)?;
     let (mut examined, mut asked) = (Vec::with_capacity(rows.len()), Vec::new());
     for (at, row) in rows.into_iter().enumerate() {
-        examined.push(row.map(|Ready { place, key, made, sketch, probes }| {
-            if let Ok(subject) = &made {
-                asked.extend(probes.into_iter().map(|probe| (at, item(subject, probe))));
-            }
-            Examined { place, key, made, answers: Vec::new(), sketch }
-        }));
+        examined.push(row.map(
+            |Ready {
+                 place,
+                 key,
+                 made,
+                 sketch,
+                 probes,
+             }| {
+                if let Ok(subject) = &made {
+                    asked.extend(probes.into_iter().map(|probe| (at, item(subject, probe))));
+                }
+                Examined {
+                    place,
+                    key,
+                    made,
+                    answers: Vec::new(),
+                    sketch,
+                }
+            },
+        ));
     }
     while !asked.is_empty() {
         let rest = asked.split_off(asked.len().min(BATCH));
-        let (owners, items): (Vec<(usize, Purpose)>, Vec<BatchItem>) =
-            asked.into_iter().map(|(at, (purpose, item))| ((at, purpose), item)).unzip();
+        let (owners, items): (Vec<(usize, Purpose)>, Vec<BatchItem>) = asked
+            .into_iter()
+            .map(|(at, (purpose, item))| ((at, purpose), item))
+            .unzip();
         let reply = engine.grade_apart(Batch::new("check", items)).await?;
         for result in reply.results() {
             let (at, purpose) = owners[result.position];
             if let Ok(row) = &mut examined[at] {
-                row.answers.push(Answer::new(purpose, &reply.item(result).item.completion.text(), result));
+                row.answers.push(Answer::new(
+                    purpose,
+                    &reply.item(result).item.completion.text(),
+                    result,
+                ));
             }
         }
         asked = rest;
@@ -234,7 +295,18 @@ async fn examine(
 }
 
 fn item(subject: &Subject, probe: Probe) -> (Purpose, BatchItem) {
-    let Probe { purpose, completion, task } = probe;
-    let item = Item { prompt: None, completion, meta: Meta::default() };
-    (purpose, BatchItem::new(item, task.unwrap_or_else(|| subject.task.clone())))
+    let Probe {
+        purpose,
+        completion,
+        task,
+    } = probe;
+    let item = Item {
+        prompt: None,
+        completion,
+        meta: Meta::default(),
+    };
+    (
+        purpose,
+        BatchItem::new(item, task.unwrap_or_else(|| subject.task.clone())),
+    )
 }

@@ -33,12 +33,17 @@ impl Examined {
 
     /// The grader's name.
     pub(crate) fn kind(&self) -> Option<&str> {
-        self.made.as_ref().ok().map(|subject| subject.task.kind.as_str())
+        self.made
+            .as_ref()
+            .ok()
+            .map(|subject| subject.task.kind.as_str())
     }
 
     /// Answers that were graded, with what for.
     pub(crate) fn graded(&self) -> impl Iterator<Item = (&Answer, &Graded)> {
-        self.answers.iter().filter_map(|answer| Some((answer, answer.result.as_ref().ok()?)))
+        self.answers
+            .iter()
+            .filter_map(|answer| Some((answer, answer.result.as_ref().ok()?)))
     }
 }
 
@@ -84,7 +89,11 @@ impl Answer {
                     pass: result.pass == Some(true),
                     score: grade.score.get(),
                     work: grade.work,
-                    why: if result.pass == Some(true) { None } else { why(evidence) },
+                    why: if result.pass == Some(true) {
+                        None
+                    } else {
+                        why(evidence)
+                    },
                     normal: match purpose {
                         Purpose::Gold { .. } => text("answer_normal").or_else(|| text("extracted")),
                         _ => None,
@@ -94,19 +103,31 @@ impl Answer {
             Outcome::Ungradable(fault) => Err(NotGraded::Task(fault.clone())),
             Outcome::Failed(fault) => Err(NotGraded::Ours(fault.clone())),
         };
-        Self { purpose, shown: shown(completion), result: graded }
+        Self {
+            purpose,
+            shown: shown(completion),
+            result: graded,
+        }
     }
 }
 
 /// What graders call their reasons.
-const REASONS: &[&str] =
-    &["/message", "/reason", "/difference/what", "/first_failure/message", "/violation/reason", "/rule"];
+const REASONS: &[&str] = &[
+    "/message",
+    "/reason",
+    "/difference/what",
+    "/first_failure/message",
+    "/violation/reason",
+    "/rule",
+];
 
 fn why(evidence: &serde_json::Map<String, Value>) -> Option<String> {
     let reason = REASONS.iter().find_map(|pointer| {
         let mut steps = pointer.split('/').skip(1);
         let first = evidence.get(steps.next()?)?;
-        steps.try_fold(first, |value, step| value.get(step))?.as_str()
+        steps
+            .try_fold(first, |value, step| value.get(step))?
+            .as_str()
     });
     reason.map(shown)
 }

@@ -1,6 +1,8 @@
-//! What can be found, one file a finding: its code, how bad it is, and how it is seen. Each has a page under `docs/findings/`.
+//! What can be found, one file a finding: its code, how bad it is, and how it is seen. Each has a
+//! page under `docs/findings/`.
 //!
-//! Rules look at one row with its graded probes. Surveys see every row in turn and remember what they need of it.
+//! Rules look at one row with its graded probes. Surveys see every row in turn and remember what
+//! they need of it.
 
 mod always_solved;
 mod conflicting_golds;
@@ -132,7 +134,9 @@ impl<'a> Findings<'a> {
             Box::new(duplicates::Duplicates::default()),
             Box::new(mixed_answers::Answers::default()),
             Box::new(work_outlier::Works::default()),
-            Box::new(always_solved::Difficulty { rollouts: options.rollouts.as_ref() }),
+            Box::new(always_solved::Difficulty {
+                rollouts: options.rollouts.as_ref(),
+            }),
         ];
         if let Some(benchmark) = &options.benchmark {
             surveys.push(Box::new(contaminated::Against { benchmark }));
@@ -160,6 +164,8 @@ fn told(graded: &Graded) -> String {
 
 /// The first answer for this purpose that passed.
 fn passed(row: &Examined, wanted: fn(Purpose) -> bool) -> Option<(Purpose, &str)> {
-    let passed = row.graded().find(|(answer, graded)| wanted(answer.purpose) && graded.pass);
+    let passed = row
+        .graded()
+        .find(|(answer, graded)| wanted(answer.purpose) && graded.pass);
     passed.map(|(answer, _)| (answer.purpose, answer.shown.as_str()))
 }

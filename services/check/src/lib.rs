@@ -1,9 +1,10 @@
-//! Owns the check of datasets: rows are read, become tasks, are probed with completions whose verdict is known beforehand, and what
-//! does not fit is a finding. Grades nothing itself: the engine does, with the graders that will grade the rollouts.
+//! Owns the check of datasets: rows are read, become tasks, are probed with completions whose
+//! verdict is known beforehand, and what does not fit is a finding. Grades nothing itself: the
+//! engine does, with the graders that will grade the rollouts.
 //!
-//! The way of a dataset is readable in [`check()`]: `sources -> sample -> subject -> probes -> engine -> findings -> reports`. Rows are
-//! held a few hundred at a time; what is remembered of a row afterwards has a fixed size, and of no more than
-//! [`findings::duplicates::MOST_ROWS`] rows.
+//! The way of a dataset is readable in [`check()`]: `sources -> sample -> subject -> probes ->
+//! engine -> findings -> reports`. Rows are held a few hundred at a time; what is remembered of a
+//! row afterwards has a fixed size, and of no more than [`findings::duplicates::MOST_ROWS`] rows.
 
 mod against;
 mod baseline;

@@ -1,4 +1,5 @@
-//! Completions whose verdict is known beforehand: the gold written as a completion, and what must not pass. One file a type of task.
+//! Completions whose verdict is known beforehand: the gold written as a completion, and what must
+//! not pass. One file a type of task.
 
 mod code;
 mod flips;
@@ -35,7 +36,8 @@ pub(crate) enum Purpose {
     Solution,
     /// Nothing: does not pass.
     Empty,
-    /// Nothing, where nothing is what the task asks for, and to see whether the task can be graded at all.
+    /// Nothing, where nothing is what the task asks for, and to see whether the task can be graded
+    /// at all.
     Prepare,
     /// A completion that declines: does not pass.
     Refusal,
@@ -58,7 +60,11 @@ pub(crate) struct Probe {
 
 impl Probe {
     fn new(purpose: Purpose, completion: Completion) -> Self {
-        Self { purpose, completion, task: None }
+        Self {
+            purpose,
+            completion,
+            task: None,
+        }
     }
 }
 
@@ -79,7 +85,13 @@ pub(crate) struct Kind {
 }
 
 /// Every type of task that is probed. Tasks of other types are prepared and nothing else.
-const KINDS: &[Kind] = &[math::KIND, code::KIND, sql::KIND, tools::KIND, structured::KIND];
+const KINDS: &[Kind] = &[
+    math::KIND,
+    code::KIND,
+    sql::KIND,
+    tools::KIND,
+    structured::KIND,
+];
 
 /// How tasks of this type are probed.
 pub(crate) fn kind(name: &str) -> Option<&'static Kind> {
@@ -88,12 +100,20 @@ pub(crate) fn kind(name: &str) -> Option<&'static Kind> {
 
 /// The probes of a row; `repeats` times those that must pass.
 pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
-    let Some(kind) = kind(subject.task.kind.as_str()) else { return Vec::new() };
+    let Some(kind) = kind(subject.task.kind.as_str()) else {
+        return Vec::new();
+    };
     let mut probes = Vec::new();
     for _ in 0..repeats.max(1) {
-        for (gold, ways) in (kind.golds)(subject).into_iter().take(MOST_GOLDS).enumerate() {
+        for (gold, ways) in (kind.golds)(subject)
+            .into_iter()
+            .take(MOST_GOLDS)
+            .enumerate()
+        {
             let ways = ways.into_iter().enumerate();
-            probes.extend(ways.map(|(way, completion)| Probe::new(Purpose::Gold { gold, way }, completion)));
+            probes.extend(
+                ways.map(|(way, completion)| Probe::new(Purpose::Gold { gold, way }, completion)),
+            );
         }
         if let Some(solution) = &subject.solution {
             probes.push(Probe::new(Purpose::Solution, (kind.solution)(solution)));
@@ -106,7 +126,12 @@ pub(crate) fn of(subject: &Subject, repeats: usize) -> Vec<Probe> {
     } else {
         probes.push(Probe::new(Purpose::Prepare, text("")));
     }
-    let rollouts = subject.rollouts.iter().flatten().filter_map(Value::as_str).take(MOST_ROLLOUTS);
+    let rollouts = subject
+        .rollouts
+        .iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .take(MOST_ROLLOUTS);
     probes.extend(rollouts.map(|rollout| Probe::new(Purpose::Rollout, text(rollout))));
     probes
 }

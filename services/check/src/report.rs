@@ -23,7 +23,11 @@ pub struct Finding {
 
 impl Serialize for Finding {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Place { dataset, number, is_line } = &self.place;
+        let Place {
+            dataset,
+            number,
+            is_line,
+        } = &self.place;
         let mut fields = serializer.serialize_struct("Finding", 6)?;
         fields.serialize_field("code", self.code.name)?;
         fields.serialize_field("severity", &self.code.severity)?;
@@ -103,7 +107,12 @@ impl Report {
     /// Findings of a severity, told one by one or not.
     #[must_use]
     pub fn of(&self, severity: Severity) -> u64 {
-        let of = |name: &str| crate::findings::code(name).is_some_and(|code| code.severity == severity);
-        self.counts.iter().filter(|(name, _)| of(name)).map(|(_, count)| count).sum()
+        let of =
+            |name: &str| crate::findings::code(name).is_some_and(|code| code.severity == severity);
+        self.counts
+            .iter()
+            .filter(|(name, _)| of(name))
+            .map(|(_, count)| count)
+            .sum()
     }
 }

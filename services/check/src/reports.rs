@@ -42,7 +42,10 @@ impl Format {
     /// The format of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+        FORMATS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .map(|(_, format)| *format)
     }
 
     /// Writes a report.
@@ -68,7 +71,11 @@ fn plain(text: &str) -> String {
 
 /// `1 row`, `2 rows`.
 fn counted(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+    if count == 1 {
+        format!("1 {what}")
+    } else {
+        format!("{count} {what}s")
+    }
 }
 
 /// What became of all rows, in a line.
@@ -96,5 +103,8 @@ fn summary(report: &Report) -> String {
 /// What could not be graded, in a line; `None` when everything could.
 fn failure(report: &Report) -> Option<String> {
     let first = report.first_failure.as_deref()?;
-    Some(format!("{} could not be graded; the first: {first}", counted(report.failed, "probe")))
+    Some(format!(
+        "{} could not be graded; the first: {first}",
+        counted(report.failed, "probe")
+    ))
 }

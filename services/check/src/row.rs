@@ -60,11 +60,23 @@ impl Read {
         let text = match std::str::from_utf8(json) {
             // Editors of another system put a byte order mark before the first line.
             Ok(text) => text.strip_prefix('\u{feff}').unwrap_or(text),
-            Err(error) => return Self::Unread { place, message: format!("it is not UTF-8: {error}") },
+            Err(error) => {
+                return Self::Unread {
+                    place,
+                    message: format!("it is not UTF-8: {error}"),
+                };
+            }
         };
         match serde_json::from_str::<Columns>(text) {
-            Ok(Columns { columns, task }) => Self::Row(DatasetRow { place, columns, task }),
-            Err(error) => Self::Unread { place, message: format!("it is no JSON object of columns: {error}") },
+            Ok(Columns { columns, task }) => Self::Row(DatasetRow {
+                place,
+                columns,
+                task,
+            }),
+            Err(error) => Self::Unread {
+                place,
+                message: format!("it is no JSON object of columns: {error}"),
+            },
         }
     }
 }
@@ -75,17 +87,26 @@ impl DatasetRow {
         let task = match columns.remove(TASK) {
             None | Some(Value::Null) => None,
             // Formats without objects hold a task as its JSON.
-            Some(Value::String(text)) => RawValue::from_string(text.clone()).or_else(|_| to_raw_value(&text)).ok(),
+            Some(Value::String(text)) => RawValue::from_string(text.clone())
+                .or_else(|_| to_raw_value(&text))
+                .ok(),
             Some(task) => to_raw_value(&task).ok(),
         };
-        Self { place, columns, task }
+        Self {
+            place,
+            columns,
+            task,
+        }
     }
 
     /// What the row holds, as a name.
     pub(crate) fn hash(&self) -> Hash {
         // Columns came from JSON or from text, so they go into it.
         let columns = serde_json::to_vec(&self.columns).unwrap_or_default();
-        Hash::of_parts(&[&columns, self.task.as_ref().map_or("", |task| task.get()).as_bytes()])
+        Hash::of_parts(&[
+            &columns,
+            self.task.as_ref().map_or("", |task| task.get()).as_bytes(),
+        ])
     }
 }
 
@@ -113,7 +134,9 @@ impl<'de> Deserialize<'de> for Columns {
                         let raw: Box<RawValue> = object.next_value()?;
                         task = (raw.get() != "null").then_some(raw);
                     } else if name == TASK || columns.contains_key(&name) {
-                        return Err(de::Error::custom(format_args!("the column `{name}` stands twice")));
+                        return Err(de::Error::custom(format_args!(
+                            "the column `{name}` stands twice"
+                        )));
                     } else {
                         columns.insert(name, object.next_value()?);
                     }

@@ -4,8 +4,8 @@ use assay_core::Random;
 
 use crate::row::Read;
 
-/// `count` of the rows, each set of so many as likely as any other (algorithm R, Vitter 1985, doi 10.1145/3147.3165), and how many
-/// there were. The same seed draws the same rows.
+/// `count` of the rows, each set of so many as likely as any other (algorithm R, Vitter 1985, doi
+/// 10.1145/3147.3165), and how many there were. The same seed draws the same rows.
 pub(crate) fn draw(rows: impl Iterator<Item = Read>, count: usize, seed: u64) -> (Vec<Read>, u64) {
     let mut random = Random::new(seed);
     let (mut kept, mut seen) = (Vec::new(), 0usize);

@@ -1,5 +1,5 @@
-//! Where rows come from: one file a format. Rows come one by one, in the order of the file; a row that cannot be read is told as
-//! such and the next one follows where the format allows it.
+//! Where rows come from: one file a format. Rows come one by one, in the order of the file; a row
+//! that cannot be read is told as such and the next one follows where the format allows it.
 
 mod chunks;
 mod csv;
@@ -55,7 +55,8 @@ pub enum SourceError {
     },
     /// The name of the file says nothing of its format.
     #[error(
-        "cannot tell the format of `{0}`; datasets end in `.jsonl`, `.ndjson`, `.json`, `.csv`, `.tsv` or `.parquet`"
+        "cannot tell the format of `{0}`; datasets end in `.jsonl`, `.ndjson`, `.json`, `.csv`, \
+         `.tsv` or `.parquet`"
     )]
     Format(PathBuf),
     /// The file is not of its format.
@@ -79,7 +80,11 @@ struct Places {
 
 impl Places {
     fn at(&self, number: u64) -> Place {
-        Place { dataset: Arc::clone(&self.dataset), number, is_line: self.is_line }
+        Place {
+            dataset: Arc::clone(&self.dataset),
+            number,
+            is_line: self.is_line,
+        }
     }
 }
 
@@ -88,21 +93,42 @@ impl Places {
 /// # Errors
 /// [`SourceError`]: the file cannot be opened or is of no known format.
 pub(crate) fn open(name: &str, path: &Path) -> Result<Rows, SourceError> {
-    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default().to_ascii_lowercase();
-    let places = |is_line| Places { dataset: name.into(), is_line };
+    let extension = path
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    let places = |is_line| Places {
+        dataset: name.into(),
+        is_line,
+    };
     let file = || {
         if path.is_dir() {
             return Err(SourceError::Folder(path.to_owned()));
         }
-        std::fs::File::open(path).map_err(|error| SourceError::Open { path: path.to_owned(), error })
+        std::fs::File::open(path).map_err(|error| SourceError::Open {
+            path: path.to_owned(),
+            error,
+        })
     };
-    let broken = |format, message| SourceError::Broken { path: path.to_owned(), format, message };
+    let broken = |format, message| SourceError::Broken {
+        path: path.to_owned(),
+        format,
+        message,
+    };
     Ok(match extension.as_str() {
         "jsonl" | "ndjson" => Box::new(jsonl::rows(file()?, places(true))),
-        "json" => json::rows(file()?, &places(false), &places(true)).map_err(|message| broken("JSON", message))?,
-        "csv" => Box::new(csv::rows(file()?, b',', places(true)).map_err(|message| broken("CSV", message))?),
-        "tsv" => Box::new(csv::rows(file()?, b'\t', places(true)).map_err(|message| broken("TSV", message))?),
-        "parquet" => Box::new(parquet::rows(file()?, places(false)).map_err(|message| broken("Parquet", message))?),
+        "json" => json::rows(file()?, &places(false), &places(true))
+            .map_err(|message| broken("JSON", message))?,
+        "csv" => Box::new(
+            csv::rows(file()?, b',', places(true)).map_err(|message| broken("CSV", message))?,
+        ),
+        "tsv" => Box::new(
+            csv::rows(file()?, b'\t', places(true)).map_err(|message| broken("TSV", message))?,
+        ),
+        "parquet" => Box::new(
+            parquet::rows(file()?, places(false)).map_err(|message| broken("Parquet", message))?,
+        ),
         _ => return Err(SourceError::Format(path.to_owned())),
     })
 }

@@ -41,9 +41,15 @@ impl NotMade {
         let message = match (error.code, error.pointer.as_str()) {
             (ErrorCode::UnknownGrader, _) => error.message.clone(),
             (_, "") => format!("the grader refuses the task: {}", error.message),
-            (_, pointer) => format!("the grader refuses the task at `{pointer}`: {}", error.message),
+            (_, pointer) => format!(
+                "the grader refuses the task at `{pointer}`: {}",
+                error.message
+            ),
         };
-        Self { code: &task_refused::CODE, message }
+        Self {
+            code: &task_refused::CODE,
+            message,
+        }
     }
 }
 
@@ -51,8 +57,14 @@ impl From<RowError> for NotMade {
     fn from(error: RowError) -> Self {
         let message = error.to_string();
         match error {
-            RowError::Missing { .. } => Self { code: &field_missing::CODE, message },
-            RowError::Failed { .. } | RowError::NoTask(_) => Self { code: &task_not_made::CODE, message },
+            RowError::Missing { .. } => Self {
+                code: &field_missing::CODE,
+                message,
+            },
+            RowError::Failed { .. } | RowError::NoTask(_) => Self {
+                code: &task_not_made::CODE,
+                message,
+            },
         }
     }
 }
@@ -70,7 +82,9 @@ pub(crate) struct Reader<'a> {
 impl Reader<'_> {
     /// The name of a row: its id, else a hash of what it holds. Known findings are known by it.
     pub(crate) fn key(&self, row: &DatasetRow) -> String {
-        let made = self.template.and_then(|template| template.id(&row.columns).ok().flatten());
+        let made = self
+            .template
+            .and_then(|template| template.id(&row.columns).ok().flatten());
         match made.or_else(|| column(row, IDS)) {
             Some(Value::String(id)) if !id.is_empty() => id,
             Some(Value::Number(id)) => id.to_string(),
@@ -84,7 +98,9 @@ impl Reader<'_> {
             Some(template) => template.prompt(&row.columns)?,
             None => None,
         };
-        Ok(prompt.or_else(|| column(row, PROMPTS)).and_then(|value| text_of(&value)))
+        Ok(prompt
+            .or_else(|| column(row, PROMPTS))
+            .and_then(|value| text_of(&value)))
     }
 
     /// What a row asks, its task looked at by its grader.
@@ -93,44 +109,73 @@ impl Reader<'_> {
             Some(template) => {
                 if let Some(task) = row.task.take() {
                     // Under a template it is a column as any other.
-                    row.columns.insert(TASK.to_owned(), serde_json::from_str(task.get()).unwrap_or_default());
+                    row.columns.insert(
+                        TASK.to_owned(),
+                        serde_json::from_str(task.get()).unwrap_or_default(),
+                    );
                 }
                 template.task(&row.columns)?
             }
             None => {
                 let Some(task) = &row.task else {
-                    let columns: Vec<_> = row.columns.keys().map(|name| format!("`{name}`")).collect();
+                    let columns: Vec<_> =
+                        row.columns.keys().map(|name| format!("`{name}`")).collect();
                     let message = format!(
-                        "the row has no `task`; name a template that makes one of its columns {}, such as `--template gsm8k`",
+                        "the row has no `task`; name a template that makes one of its columns {}, \
+                         such as `--template gsm8k`",
                         columns.join(", ")
                     );
-                    return Err(NotMade { code: &field_missing::CODE, message });
+                    return Err(NotMade {
+                        code: &field_missing::CODE,
+                        message,
+                    });
                 };
                 Task::from_raw(task).map_err(|error| NotMade::refused(&error))?
             }
         };
-        let grader = self.graders.get(&task).map_err(|error| NotMade::refused(&error))?;
-        grader.check(&task, &PrepareContext::new(self.graders)).map_err(|error| NotMade::refused(&error))?;
+        let grader = self
+            .graders
+            .get(&task)
+            .map_err(|error| NotMade::refused(&error))?;
+        grader
+            .check(&task, &PrepareContext::new(self.graders))
+            .map_err(|error| NotMade::refused(&error))?;
         // A task that its grader accepts is an object.
         let body = serde_json::from_str(task.body.get()).unwrap_or_default();
         if let (Some(_), Some(task)) = (self.solution, &row.task) {
-            row.columns.insert(TASK.to_owned(), serde_json::from_str(task.get()).unwrap_or_default());
+            row.columns.insert(
+                TASK.to_owned(),
+                serde_json::from_str(task.get()).unwrap_or_default(),
+            );
         }
         let solution = match (self.solution, self.template) {
             (Some(solution), _) => Some(solution.solution(&row.columns)?),
             (None, Some(template)) => template.solution(&row.columns)?,
             (None, None) => None,
         };
-        let solution = solution.or_else(|| column(row, SOLUTIONS)).and_then(|value| text_of(&value));
+        let solution = solution
+            .or_else(|| column(row, SOLUTIONS))
+            .and_then(|value| text_of(&value));
         let prompt = self.prompt(row)?;
-        let rollouts = self.rollouts.and_then(|name| row.columns.get(name)?.as_array().cloned());
-        Ok(Subject { task, body, prompt, solution, rollouts })
+        let rollouts = self
+            .rollouts
+            .and_then(|name| row.columns.get(name)?.as_array().cloned());
+        Ok(Subject {
+            task,
+            body,
+            prompt,
+            solution,
+            rollouts,
+        })
     }
 }
 
 /// The first of these columns that the row has.
 fn column(row: &DatasetRow, names: &[&str]) -> Option<Value> {
-    names.iter().find_map(|name| row.columns.get(*name)).cloned()
+    names
+        .iter()
+        .find_map(|name| row.columns.get(*name))
+        .cloned()
 }
 
 /// A text, or the texts of a list of messages, joined; `None` of anything else.

@@ -2,7 +2,8 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-/// FNV-1a (Fowler, Noll and Vo) of 64 bits, mixed once more at the end: quick, and the same on every machine.
+/// FNV-1a (Fowler, Noll and Vo) of 64 bits, mixed once more at the end: quick, and the same on
+/// every machine.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for byte in bytes {
@@ -28,23 +29,39 @@ pub(crate) struct Word {
 
 /// The words of a text: compatibility forms, case and the punctuation around words say nothing.
 pub(crate) fn words(text: &str) -> Vec<Word> {
-    let folded: String =
-        if text.is_ascii() { text.to_ascii_lowercase() } else { text.nfkc().flat_map(char::to_lowercase).collect() };
-    let punctuation =
-        |c: char| matches!(c, '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '(' | ')' | '…' | '“' | '”' | '’');
-    let words = folded.split_whitespace().map(|word| word.trim_matches(punctuation)).filter(|word| !word.is_empty());
+    let folded: String = if text.is_ascii() {
+        text.to_ascii_lowercase()
+    } else {
+        text.nfkc().flat_map(char::to_lowercase).collect()
+    };
+    let punctuation = |c: char| {
+        matches!(
+            c,
+            '.' | ',' | ';' | ':' | '!' | '?' | '"' | '\'' | '(' | ')' | '…' | '“' | '”' | '’'
+        )
+    };
+    let words = folded
+        .split_whitespace()
+        .map(|word| word.trim_matches(punctuation))
+        .filter(|word| !word.is_empty());
     words
         .map(|word| Word {
             hash: hash(word.as_bytes()),
-            exact: !word.chars().all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’')),
+            exact: !word
+                .chars()
+                .all(|c| c.is_alphabetic() || matches!(c, '-' | '\'' | '’')),
         })
         .collect()
 }
 
-/// Each run of `length` words as a number; the whole text where it is shorter, nothing where it is empty.
+/// Each run of `length` words as a number; the whole text where it is shorter, nothing where it is
+/// empty.
 pub(crate) fn shingles(words: &[Word], length: usize) -> impl Iterator<Item = u64> + '_ {
     let length = length.clamp(1, words.len().max(1));
-    words.windows(length).map(|run| run.iter().fold(0u64, |sum, word| mix(sum.rotate_left(7) ^ word.hash)))
+    words.windows(length).map(|run| {
+        run.iter()
+            .fold(0u64, |sum, word| mix(sum.rotate_left(7) ^ word.hash))
+    })
 }
 
 #[cfg(test)]
@@ -53,9 +70,15 @@ mod tests {
 
     #[test]
     fn case_and_punctuation_say_nothing() {
-        assert_eq!(words("What is  Two (squared)?"), words("what is two squared"));
+        assert_eq!(
+            words("What is  Two (squared)?"),
+            words("what is two squared")
+        );
         assert_ne!(words("2 + 3"), words("2 - 3"));
-        let exact: Vec<bool> = words("Add 2+3 well-known.").iter().map(|word| word.exact).collect();
+        let exact: Vec<bool> = words("Add 2+3 well-known.")
+            .iter()
+            .map(|word| word.exact)
+            .collect();
         assert_eq!(exact, [false, true, false]);
     }
 

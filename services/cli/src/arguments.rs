@@ -10,9 +10,12 @@ use assay_node::models::Lengths;
 use clap::{Args, Parser, Subcommand};
 
 pub(crate) use check::Check;
-pub(crate) use record::{Export, Format, Grades, Record, RecordAction, Replay, Runs, SetAsideArguments, Tail, Which};
+pub(crate) use record::{
+    Export, Format, Grades, Record, RecordAction, Replay, Runs, SetAsideArguments, Tail, Which,
+};
 
-/// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be trusted out.
+/// Verifiable rewards for reinforcement learning: batches of rollouts in, rewards that can be
+/// trusted out.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version, propagate_version = true)]
 pub(crate) struct Arguments {
@@ -87,7 +90,8 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 pub(crate) struct Grade {
     /// Items as JSON lines, as in the `items` of `POST /v1/grade`; `-` for standard input
     pub(crate) file: PathBuf,
-    /// How rows of a dataset become items; each row needs a `completion`: a name such as `gsm8k`, a JSON file, or the JSON itself
+    /// How rows of a dataset become items; each row needs a `completion`: a name such as `gsm8k`, a
+    /// JSON file, or the JSON itself
     #[arg(long, value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
     /// Where results go; `-` for standard output
@@ -102,7 +106,8 @@ pub(crate) struct Grade {
     /// Keep the grades in this database; without it nothing is recorded
     #[arg(long, value_name = "URL", conflicts_with = "server")]
     pub(crate) database: Option<String>,
-    /// Policy that makes rewards of items that name none: one of the configuration, or of the server
+    /// Policy that makes rewards of items that name none: one of the configuration, or of the
+    /// server
     #[arg(long, value_name = "NAME")]
     pub(crate) policy: Option<String>,
     /// Name of the training run in the record
@@ -153,8 +158,9 @@ pub(crate) enum ChannelAction {
     },
     /// Find rates on items whose truth is known, and keep them
     ///
-    /// Each line is an item as in `assay grade`, with `"label": true` or `false` beside it. Without labels, three or more
-    /// verifiers on each item (its task and its checks) are fitted by the method of Dawid and Skene
+    /// Each line is an item as in `assay grade`, with `"label": true` or `false` beside it. Without
+    /// labels, three or more verifiers on each item (its task and its checks) are fitted by the
+    /// method of Dawid and Skene
     Calibrate {
         /// Items as JSON lines; `-` for standard input
         file: PathBuf,
@@ -222,7 +228,8 @@ pub(crate) struct Policies {
 pub(crate) struct Models {
     #[command(subcommand)]
     pub(crate) action: Option<ModelAction>,
-    /// Ask this server; without it `score` runs here, and the others ask where the configuration listens
+    /// Ask this server; without it `score` runs here, and the others ask where the configuration
+    /// listens
     #[arg(long, value_name = "URL", global = true)]
     pub(crate) server: Option<String>,
     #[command(flatten)]
@@ -237,7 +244,8 @@ pub(crate) enum ModelAction {
     Load {
         /// Its name
         name: String,
-        /// `org/name` of the hub, or a directory under the server's folder of models; the present source without it
+        /// `org/name` of the hub, or a directory under the server's folder of models; the present
+        /// source without it
         source: Option<String>,
     },
     /// Take a model away
@@ -253,9 +261,11 @@ pub(crate) enum ModelAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct Score {
-    /// Inputs as JSON lines, as in the `items` of `POST /v1/reward-models/{name}/score`; `-` for standard input
+    /// Inputs as JSON lines, as in the `items` of `POST /v1/reward-models/{name}/score`; `-` for
+    /// standard input
     pub(crate) file: PathBuf,
-    /// A model of the configuration or of the server, by its name, or a directory with one [default: the default one]
+    /// A model of the configuration or of the server, by its name, or a directory with one
+    /// [default: the default one]
     #[arg(long, value_name = "NAME|DIR")]
     pub(crate) model: Option<String>,
     /// Where results go; `-` for standard output
@@ -276,7 +286,12 @@ pub(crate) struct BenchArguments {
     #[arg(long, value_name = "NAME", group = "what")]
     pub(crate) shape: Option<String>,
     /// Lengths of inputs in tokens; `mixed` for those of rollouts
-    #[arg(long, value_name = "N,...", value_delimiter = ',', default_value = "64,256,1024,mixed")]
+    #[arg(
+        long,
+        value_name = "N,...",
+        value_delimiter = ',',
+        default_value = "64,256,1024,mixed"
+    )]
     pub(crate) lengths: Vec<Lengths>,
     /// Tokens of a round
     #[arg(long, value_name = "N", default_value_t = 16_384)]

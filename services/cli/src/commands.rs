@@ -47,14 +47,19 @@ pub(crate) fn run(arguments: Arguments) -> anyhow::Result<Ended> {
         Command::Policies(policies) => policies::run(file, &policies),
         Command::Models(models) => models::run(file, models),
         Command::Replay(replay) => replay::run(file, &replay),
-        Command::Record { action: RecordAction::SetAside(arguments) } => set_aside::run(file, &arguments),
+        Command::Record {
+            action: RecordAction::SetAside(arguments),
+        } => set_aside::run(file, &arguments),
         Command::Images(images) => images::run(file, &images),
         Command::Doctor(output) => doctor::run(file, output),
     }
 }
 
 /// The configuration of this process: file, variables, then these settings.
-#[expect(clippy::disallowed_methods, reason = "the one place the environment is read, for `assay_node::config`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place the environment is read, for `assay_node::config`"
+)]
 fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result<Config> {
     let loaded = Config::read(file, std::env::vars_os(), settings)?;
     assay_node::observe::logs(&loaded.config.log)?;
@@ -63,7 +68,10 @@ fn configuration(file: Option<&Path>, settings: Vec<Override>) -> anyhow::Result
 }
 
 /// Rejects unknown variables, for `--strict`.
-#[expect(clippy::disallowed_methods, reason = "the environment is read for `assay_node::config`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is read for `assay_node::config`"
+)]
 fn refuse_unknown_variables() -> anyhow::Result<()> {
     Ok(Config::refuse_unknown(std::env::vars_os())?)
 }
@@ -77,15 +85,21 @@ const TERMINATED: i32 = 143;
 
 /// Runs a future on a runtime of its own.
 fn block_on<T>(future: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?;
     let result = runtime.block_on(future);
     runtime.shutdown_timeout(LAST_WAIT);
     result
 }
 
-/// Resolves when the process receives an interrupt or terminate signal. The next signal ends the process immediately.
+/// Resolves when the process receives an interrupt or terminate signal. The next signal ends the
+/// process immediately.
 async fn stop_signal() {
-    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    let signals = (
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::terminate()),
+    );
     let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
         // Without handlers the default action of the signals ends the process.
         return std::future::pending().await;

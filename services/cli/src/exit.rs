@@ -38,9 +38,12 @@ pub(crate) fn code(result: anyhow::Result<Ended>) -> ExitCode {
     }
 }
 
-/// Whoever read our output had enough, as `head` does: that is no error. A server that breaks off is one.
+/// Whoever read our output had enough, as `head` does: that is no error. A server that breaks off
+/// is one.
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    let of_server = error.chain().any(|cause| cause.downcast_ref::<ClientError>().is_some());
+    let of_server = error
+        .chain()
+        .any(|cause| cause.downcast_ref::<ClientError>().is_some());
     !of_server
         && error
             .chain()

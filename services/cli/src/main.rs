@@ -1,4 +1,5 @@
-//! Owns the command line: what was typed, becomes calls of a node or a client. Wires nothing itself.
+//! Owns the command line: what was typed, becomes calls of a node or a client. Wires nothing
+//! itself.
 
 mod arguments;
 mod commands;
@@ -16,7 +17,8 @@ use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
     // Before anything else: a cell is this binary in another role.
-    assay_node::sandboxes::answer_role().unwrap_or_else(|| exit::code(commands::run(Arguments::parse())))
+    assay_node::sandboxes::answer_role()
+        .unwrap_or_else(|| exit::code(commands::run(Arguments::parse())))
 }
 
 #[cfg(test)]

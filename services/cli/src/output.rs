@@ -11,7 +11,8 @@ use anyhow::Context;
 pub(crate) struct Output {
     name: String,
     file: File,
-    /// The file beside the place, and the place; none for devices and pipes, which are written to as they are.
+    /// The file beside the place, and the place; none for devices and pipes, which are written to
+    /// as they are.
     beside: Option<(Part, PathBuf)>,
 }
 
@@ -32,14 +33,29 @@ impl Output {
         let unwritable = || format!("cannot write `{name}`");
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         if path.starts_with("/dev") || place.metadata().is_ok_and(|there| !there.is_file()) {
-            let file = File::options().append(true).open(path).with_context(unwritable)?;
-            return Ok(Self { name, file, beside: None });
+            let file = File::options()
+                .append(true)
+                .open(path)
+                .with_context(unwritable)?;
+            return Ok(Self {
+                name,
+                file,
+                beside: None,
+            });
         }
         let mut part = place.as_os_str().to_owned();
         part.push(format!(".{}.part", std::process::id()));
         let part = PathBuf::from(part);
-        let file = File::options().write(true).create_new(true).open(&part).with_context(unwritable)?;
-        Ok(Self { name, file, beside: Some((Part(part), place)) })
+        let file = File::options()
+            .write(true)
+            .create_new(true)
+            .open(&part)
+            .with_context(unwritable)?;
+        Ok(Self {
+            name,
+            file,
+            beside: Some((Part(part), place)),
+        })
     }
 
     /// What the file is written through.
@@ -54,7 +70,9 @@ impl Output {
 
     /// Gives what was written its place.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
-        let Some((part, place)) = &self.beside else { return Ok(()) };
+        let Some((part, place)) = &self.beside else {
+            return Ok(());
+        };
         fs::rename(&part.0, place).with_context(|| format!("cannot write `{}`", self.name))
     }
 }

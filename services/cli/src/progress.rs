@@ -33,7 +33,14 @@ impl Progress {
             }
             bar.with_message(unit)
         });
-        Self { bar, clock: SystemClock::new(), last_line: Duration::ZERO, done: 0, total, unit }
+        Self {
+            bar,
+            clock: SystemClock::new(),
+            last_line: Duration::ZERO,
+            done: 0,
+            total,
+            unit,
+        }
     }
 
     /// `more` steps are done.
@@ -46,7 +53,9 @@ impl Progress {
         let now = self.clock.monotonic();
         if now.saturating_sub(self.last_line) >= LINE_EVERY {
             self.last_line = now;
-            let of = self.total.map_or_else(String::new, |total| format!(" of {total}"));
+            let of = self
+                .total
+                .map_or_else(String::new, |total| format!(" of {total}"));
             // Progress is optional, so a closed stderr is not an error.
             let _ = writeln!(std::io::stderr(), "{}{of} {}", self.done, self.unit);
         }

@@ -5,8 +5,15 @@ use std::io::{self, Write};
 use assay_core::visible::Visible;
 
 /// Writes `rows` under `head`, each column as wide as its widest cell.
-pub(crate) fn write<const N: usize>(out: &mut impl Write, head: [&str; N], rows: &[[String; N]]) -> io::Result<()> {
-    let rows: Vec<[String; N]> = rows.iter().map(|row| std::array::from_fn(|at| shown(&row[at]))).collect();
+pub(crate) fn write<const N: usize>(
+    out: &mut impl Write,
+    head: [&str; N],
+    rows: &[[String; N]],
+) -> io::Result<()> {
+    let rows: Vec<[String; N]> = rows
+        .iter()
+        .map(|row| std::array::from_fn(|at| shown(&row[at])))
+        .collect();
     let mut widths = head.map(|cell| cell.chars().count());
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
@@ -17,8 +24,15 @@ pub(crate) fn write<const N: usize>(out: &mut impl Write, head: [&str; N], rows:
     rows.iter().try_for_each(|row| write_row(out, row, &widths))
 }
 
-fn write_row<const N: usize>(out: &mut impl Write, row: &[String; N], widths: &[usize; N]) -> io::Result<()> {
-    let cells = row.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}"));
+fn write_row<const N: usize>(
+    out: &mut impl Write,
+    row: &[String; N],
+    widths: &[usize; N],
+) -> io::Result<()> {
+    let cells = row
+        .iter()
+        .zip(widths)
+        .map(|(cell, width)| format!("{cell:width$}"));
     writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
 }
 
@@ -27,7 +41,10 @@ const WIDEST: usize = 512;
 
 /// A cell that is safe for a terminal: one line, truncated if it is too long.
 pub(crate) fn shown(cell: &str) -> String {
-    let end = cell.char_indices().nth(WIDEST).map_or(cell.len(), |(end, _)| end);
+    let end = cell
+        .char_indices()
+        .nth(WIDEST)
+        .map_or(cell.len(), |(end, _)| end);
     Visible::line(&cell[..end]).to_string()
 }
 
@@ -41,18 +58,34 @@ mod tests {
     #[test]
     fn columns_are_as_wide_as_their_widest_cell() {
         let mut out = Vec::new();
-        let rows = [["λ".to_owned(), "1".to_owned()], ["longer".to_owned(), String::new()]];
+        let rows = [
+            ["λ".to_owned(), "1".to_owned()],
+            ["longer".to_owned(), String::new()],
+        ];
         super::write(&mut out, ["NAME", "N"], &rows).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "NAME    N\nλ       1\nlonger\n");
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "NAME    N\nλ       1\nlonger\n"
+        );
     }
 
     #[test]
     fn a_cell_leaves_the_terminal_alone() {
         let mut out = Vec::new();
-        super::write(&mut out, ["NAME"], &[["\u{1b}[2J\n\u{202e}\u{9b}".to_owned()], ["x".repeat(100_000)]]).unwrap();
+        super::write(
+            &mut out,
+            ["NAME"],
+            &[
+                ["\u{1b}[2J\n\u{202e}\u{9b}".to_owned()],
+                ["x".repeat(100_000)],
+            ],
+        )
+        .unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(
-            !text.contains(['\u{1b}', '\u{202e}', '\u{9b}']) && text.lines().count() == 3 && text.len() < 2_000,
+            !text.contains(['\u{1b}', '\u{202e}', '\u{9b}'])
+                && text.lines().count() == 3
+                && text.len() < 2_000,
             "{text}"
         );
     }

@@ -1,5 +1,5 @@
-//! Fetches models from a hub of Hugging Face's kind: once, whole or not at all, into the folder of models; and
-//! datasets, into a folder of the caller's.
+//! Fetches models from a hub of Hugging Face's kind: once, whole or not at all, into the folder of
+//! models; and datasets, into a folder of the caller's.
 
 pub mod datasets;
 
@@ -42,7 +42,11 @@ impl Listing {
     /// The revision, which stands in addresses.
     fn revision(&self) -> Result<&str, String> {
         let plain = !self.sha.is_empty() && self.sha.chars().all(|c| c.is_ascii_alphanumeric());
-        if plain { Ok(&self.sha) } else { Err("the hub names a revision that is none".to_owned()) }
+        if plain {
+            Ok(&self.sha)
+        } else {
+            Err("the hub names a revision that is none".to_owned())
+        }
     }
 }
 
@@ -63,19 +67,35 @@ pub async fn fetch(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf,
 
 async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, String> {
     let client = client()?;
-    let listing = get(&client, &format!("{endpoint}/api/models/{name}/revision/main")).await?;
+    let listing = get(
+        &client,
+        &format!("{endpoint}/api/models/{name}/revision/main"),
+    )
+    .await?;
     let listing: Listing = listing.json().await.map_err(|error| with_causes(&error))?;
     let revision = listing.revision()?;
-    let wanted = |file: &&str| TEXTS.contains(file) || (file.ends_with(".safetensors") && !file.contains(['/', '\\']));
-    let files: Vec<&str> = listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).filter(wanted).collect();
+    let wanted = |file: &&str| {
+        TEXTS.contains(file) || (file.ends_with(".safetensors") && !file.contains(['/', '\\']))
+    };
+    let files: Vec<&str> = listing
+        .siblings
+        .iter()
+        .map(|sibling| sibling.rfilename.as_str())
+        .filter(wanted)
+        .collect();
     if !files.iter().any(|file| file.ends_with(".safetensors")) {
         return Err("it has no safetensors".to_owned());
     }
-    let parent = folder.join(name).parent().map_or_else(|| folder.to_owned(), Path::to_owned);
+    let parent = folder
+        .join(name)
+        .parent()
+        .map_or_else(|| folder.to_owned(), Path::to_owned);
     fs::create_dir_all(&parent).map_err(|error| error.to_string())?;
     // Beside its place, so that moving it there is one step; a name that no source can have.
-    let unfinished =
-        tempfile::Builder::new().prefix(".fetching-").tempdir_in(&parent).map_err(|error| error.to_string())?;
+    let unfinished = tempfile::Builder::new()
+        .prefix(".fetching-")
+        .tempdir_in(&parent)
+        .map_err(|error| error.to_string())?;
     for file in files {
         let url = format!("{endpoint}/{name}/resolve/{revision}/{file}");
         tracing::info!(model = name, file, "fetching");
@@ -88,9 +108,12 @@ async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, Str
     match fs::rename(&whole, &place) {
         Ok(()) => Ok(place),
         // Another load of the same name was quicker.
-        Err(_) if place.is_dir() => fs::remove_dir_all(&whole).map(|()| place).map_err(|error| error.to_string()),
+        Err(_) if place.is_dir() => fs::remove_dir_all(&whole)
+            .map(|()| place)
+            .map_err(|error| error.to_string()),
         Err(error) => {
-            // What cannot be moved cannot be used; the reason is told, whether it can be removed or not.
+            // What cannot be moved cannot be used; the reason is told, whether it can be removed or
+            // not.
             let _ = fs::remove_dir_all(&whole);
             Err(error.to_string())
         }
@@ -100,15 +123,23 @@ async fn model(endpoint: &str, folder: &Path, name: &str) -> Result<PathBuf, Str
 fn client() -> Result<reqwest::Client, String> {
     // Installing a provider twice is no error worth telling: the first stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    let builder = reqwest::Client::builder().read_timeout(SILENCE).connect_timeout(SILENCE);
+    let builder = reqwest::Client::builder()
+        .read_timeout(SILENCE)
+        .connect_timeout(SILENCE);
     builder.build().map_err(|error| with_causes(&error))
 }
 
 async fn get(client: &reqwest::Client, url: &str) -> Result<reqwest::Response, String> {
-    let answer = client.get(url).send().await.map_err(|error| with_causes(&error))?;
+    let answer = client
+        .get(url)
+        .send()
+        .await
+        .map_err(|error| with_causes(&error))?;
     match answer.status() {
         status if status.is_success() => Ok(answer),
-        status if matches!(status.as_u16(), 401 | 403) => Err(format!("{status}: it is not public; fetch it yourself")),
+        status if matches!(status.as_u16(), 401 | 403) => {
+            Err(format!("{status}: it is not public; fetch it yourself"))
+        }
         status => Err(status.to_string()),
     }
 }
@@ -119,15 +150,21 @@ async fn save(mut answer: reqwest::Response, path: &Path) -> Result<(), String> 
         fs::create_dir_all(parent).map_err(|error| error.to_string())?;
     }
     let announced = answer.content_length();
-    let mut file = File::create(path).await.map_err(|error| error.to_string())?;
+    let mut file = File::create(path)
+        .await
+        .map_err(|error| error.to_string())?;
     let mut written = 0;
     while let Some(chunk) = answer.chunk().await.map_err(|error| with_causes(&error))? {
-        file.write_all(&chunk).await.map_err(|error| error.to_string())?;
+        file.write_all(&chunk)
+            .await
+            .map_err(|error| error.to_string())?;
         written += chunk.len() as u64;
     }
     file.sync_all().await.map_err(|error| error.to_string())?;
     match announced {
-        Some(announced) if announced != written => Err(format!("{written} of {announced} bytes came")),
+        Some(announced) if announced != written => {
+            Err(format!("{written} of {announced} bytes came"))
+        }
         _ => Ok(()),
     }
 }

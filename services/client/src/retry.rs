@@ -15,13 +15,17 @@ pub struct Retry {
 
 impl Default for Retry {
     fn default() -> Self {
-        Self { times: 6, first: Duration::from_millis(200), most: Duration::from_secs(20) }
+        Self {
+            times: 6,
+            first: Duration::from_millis(200),
+            most: Duration::from_secs(20),
+        }
     }
 }
 
 impl Retry {
-    /// Pause before try number `tries` + 1, between half and all of its nominal length; the server's own wish, when it has
-    /// one, is the least. `None` when tries are used up.
+    /// Pause before try number `tries` + 1, between half and all of its nominal length; the
+    /// server's own wish, when it has one, is the least. `None` when tries are used up.
     #[must_use]
     pub fn pause(&self, tries: u32, wish: Option<Duration>) -> Option<Duration> {
         if tries >= self.times {
@@ -42,16 +46,28 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_end() {
-        let retry = Retry { times: 3, first: Duration::from_millis(100), most: Duration::from_millis(150) };
+        let retry = Retry {
+            times: 3,
+            first: Duration::from_millis(100),
+            most: Duration::from_millis(150),
+        };
         for (tries, nominal) in [(0, 100), (1, 150), (2, 150)] {
             let pause = retry.pause(tries, None).unwrap();
-            assert!(pause >= Duration::from_millis(nominal / 2) && pause <= Duration::from_millis(nominal));
+            assert!(
+                pause >= Duration::from_millis(nominal / 2)
+                    && pause <= Duration::from_millis(nominal)
+            );
         }
         assert_eq!(retry.pause(3, None), None);
     }
 
     #[test]
     fn the_server_may_ask_for_more() {
-        assert!(Retry::default().pause(0, Some(Duration::from_secs(9))).unwrap() >= Duration::from_secs(9));
+        assert!(
+            Retry::default()
+                .pause(0, Some(Duration::from_secs(9)))
+                .unwrap()
+                >= Duration::from_secs(9)
+        );
     }
 }

@@ -1,6 +1,8 @@
-//! Who may come in: a batch is admitted whole or not at all, by items; a body is read only while there is room for its bytes.
+//! Who may come in: a batch is admitted whole or not at all, by items; a body is read only while
+//! there is room for its bytes.
 //!
-//! Bounds memory. What it does not bound: bytes a grader allocates while it works, which is the grader's own duty.
+//! Bounds memory. What it does not bound: bytes a grader allocates while it works, which is the
+//! grader's own duty.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -60,20 +62,30 @@ impl Admission {
             return Err(EngineError::ShuttingDown);
         }
         if items > self.max_items {
-            return Err(EngineError::TooLarge { items, most: self.max_items });
+            return Err(EngineError::TooLarge {
+                items,
+                most: self.max_items,
+            });
         }
         if !take(&self.items, items, self.max_items) {
             metrics::refused();
             return Err(self.overloaded());
         }
         metrics::in_flight(self.items.load(Ordering::Relaxed));
-        Ok(Permit { doors: Arc::clone(self), items })
+        Ok(Permit {
+            doors: Arc::clone(self),
+            items,
+        })
     }
 
-    /// A permit for the memory of one request's body and its parsed form, in bytes. It grows as the body arrives.
+    /// A permit for the memory of one request's body and its parsed form, in bytes. It grows as the
+    /// body arrives.
     #[must_use]
     pub fn body(self: &Arc<Self>) -> BodyPermit {
-        BodyPermit { doors: Arc::clone(self), bytes: 0 }
+        BodyPermit {
+            doors: Arc::clone(self),
+            bytes: 0,
+        }
     }
 
     /// Most bytes that all bodies together may take, and therefore also a single one.
@@ -85,10 +97,18 @@ impl Admission {
     /// The refusal that names the time after which the measured backlog should be gone.
     #[must_use]
     pub fn overloaded(&self) -> EngineError {
-        let per_second = self.rate.lock().unwrap_or_else(PoisonError::into_inner).per_second;
+        let per_second = self
+            .rate
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .per_second;
         #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
         let backlog = self.items.load(Ordering::Relaxed) as f64;
-        let seconds = if per_second > 0.0 { (backlog / per_second).ceil() } else { 1.0 };
+        let seconds = if per_second > 0.0 {
+            (backlog / per_second).ceil()
+        } else {
+            1.0
+        };
         let retry_after = Duration::from_secs_f64(seconds.clamp(1.0, MAX_RETRY.as_secs_f64()));
         EngineError::Overloaded { retry_after }
     }
@@ -130,8 +150,16 @@ impl Admission {
         if span >= RATE_WINDOW {
             #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
             let latest = rate.finished as f64 / span.as_secs_f64();
-            let smoothed = if rate.per_second > 0.0 { 0.7 * rate.per_second + 0.3 * latest } else { latest };
-            *rate = Rate { per_second: smoothed, window_start: now, finished: 0 };
+            let smoothed = if rate.per_second > 0.0 {
+                0.7 * rate.per_second + 0.3 * latest
+            } else {
+                latest
+            };
+            *rate = Rate {
+                per_second: smoothed,
+                window_start: now,
+                finished: 0,
+            };
         }
     }
 }
@@ -139,7 +167,9 @@ impl Admission {
 /// Takes `wanted` of `most` if there is room.
 fn take(counter: &AtomicUsize, wanted: usize, most: usize) -> bool {
     counter
-        .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |held| held.checked_add(wanted).filter(|sum| *sum <= most))
+        .fetch_update(Ordering::AcqRel, Ordering::Relaxed, |held| {
+            held.checked_add(wanted).filter(|sum| *sum <= most)
+        })
         .is_ok()
 }
 
@@ -155,7 +185,8 @@ impl Drop for Permit {
     }
 }
 
-/// The memory of one request's body and its parsed form, in bytes. It is counted until this is dropped.
+/// The memory of one request's body and its parsed form, in bytes. It is counted until this is
+/// dropped.
 pub struct BodyPermit {
     doors: Arc<Admission>,
     bytes: usize,
@@ -163,7 +194,9 @@ pub struct BodyPermit {
 
 impl std::fmt::Debug for BodyPermit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("BodyPermit").field("bytes", &self.bytes).finish_non_exhaustive()
+        f.debug_struct("BodyPermit")
+            .field("bytes", &self.bytes)
+            .finish_non_exhaustive()
     }
 }
 
@@ -208,7 +241,10 @@ mod tests {
     fn a_batch_comes_in_whole_or_not_at_all() {
         let doors = doors(10, 0);
         let first = doors.admit(7).unwrap();
-        assert!(matches!(doors.admit(4), Err(EngineError::Overloaded { .. })));
+        assert!(matches!(
+            doors.admit(4),
+            Err(EngineError::Overloaded { .. })
+        ));
         assert_eq!(doors.items_in_flight(), 7);
         drop(first);
         assert!(doors.admit(10).is_ok());
@@ -216,7 +252,13 @@ mod tests {
 
     #[test]
     fn a_batch_that_never_fits_is_told_so() {
-        assert!(matches!(doors(10, 0).admit(11), Err(EngineError::TooLarge { items: 11, most: 10 })));
+        assert!(matches!(
+            doors(10, 0).admit(11),
+            Err(EngineError::TooLarge {
+                items: 11,
+                most: 10
+            })
+        ));
     }
 
     #[test]
@@ -225,7 +267,10 @@ mod tests {
         let mut first = doors.body();
         first.grow(60).unwrap();
         let mut second = doors.body();
-        assert!(matches!(second.grow(41), Err(EngineError::Overloaded { .. })));
+        assert!(matches!(
+            second.grow(41),
+            Err(EngineError::Overloaded { .. })
+        ));
         drop(first);
         second.grow(100).unwrap();
     }

@@ -1,5 +1,6 @@
-//! Stage 3, appeal: a share of verdicts goes to a second verifier, where the policy asks for it. Both verdicts are kept; the second one
-//! counts where the policy lets it and its precision is known to be high enough.
+//! Stage 3, appeal: a share of verdicts goes to a second verifier, where the policy asks for it.
+//! Both verdicts are kept; the second one counts where the policy lets it and its precision is
+//! known to be high enough.
 
 pub(crate) mod template;
 
@@ -15,7 +16,8 @@ use crate::shared::Shared;
 use crate::{Batch, BatchItem, metrics};
 
 /// Why a judge is not asked that would say what the grader said.
-const OWN_TASK: &str = "the judge's task is the item's own: it would agree with itself; ask another way";
+const OWN_TASK: &str =
+    "the judge's task is the item's own: it would agree with itself; ask another way";
 
 /// Items that a judge with a budget of time is asked at once.
 const AT_ONCE: usize = 16;
@@ -32,7 +34,10 @@ pub(crate) struct Judged {
 impl Judged {
     /// Its score after the appeal; `None` without one.
     pub(crate) fn score_after_appeal(&self) -> Option<Score> {
-        let appeal = self.appeal.as_ref().filter(|appeal| appeal.pass.is_some())?;
+        let appeal = self
+            .appeal
+            .as_ref()
+            .filter(|appeal| appeal.pass.is_some())?;
         if appeal.overturned {
             return Score::new(appeal.score?).ok();
         }
@@ -49,12 +54,24 @@ struct Candidates<'p> {
     places: Vec<usize>,
 }
 
-pub(crate) async fn appeal(inner: &Arc<Shared>, plan: &Arc<Plan>, wave: Vec<ItemDone>) -> Vec<Judged> {
+pub(crate) async fn appeal(
+    inner: &Arc<Shared>,
+    plan: &Arc<Plan>,
+    wave: Vec<ItemDone>,
+) -> Vec<Judged> {
     let mut judged: Vec<Judged> = wave
         .into_iter()
         .map(|done| {
-            let pass = done.main.outcome.grade().and_then(|grade| done.main.spec.pass(grade.verdict));
-            Judged { done, pass, appeal: None }
+            let pass = done
+                .main
+                .outcome
+                .grade()
+                .and_then(|grade| done.main.spec.pass(grade.verdict));
+            Judged {
+                done,
+                pass,
+                appeal: None,
+            }
         })
         .collect();
     if plan.around.appeals {
@@ -73,7 +90,12 @@ fn candidates<'p>(plan: &'p Plan, judged: &[Judged]) -> Vec<Candidates<'p>> {
         let at = item.done.main.item;
         let policy = plan.policy(at);
         let channel = &plan.around.channel(at).name;
-        let Some((number, rule)) = policy.rules().appeals.iter().enumerate().find(|(_, rule)| rule.covers(channel))
+        let Some((number, rule)) = policy
+            .rules()
+            .appeals
+            .iter()
+            .enumerate()
+            .find(|(_, rule)| rule.covers(channel))
         else {
             continue;
         };
@@ -81,25 +103,55 @@ fn candidates<'p>(plan: &'p Plan, judged: &[Judged]) -> Vec<Candidates<'p>> {
             continue;
         }
         let rule_of = (policy.hash(), number);
-        match all.iter_mut().find(|known| known.rule_of == rule_of && known.passes == passes) {
+        match all
+            .iter_mut()
+            .find(|known| known.rule_of == rule_of && known.passes == passes)
+        {
             Some(known) => known.places.push(place),
-            None => all.push(Candidates { rule, rule_of, passes, places: vec![place] }),
+            None => all.push(Candidates {
+                rule,
+                rule_of,
+                passes,
+                places: vec![place],
+            }),
         }
     }
     all
 }
 
 /// Sends the selected candidates to their judge and notes what it said.
-async fn ask(inner: &Arc<Shared>, plan: &Arc<Plan>, candidates: &Candidates<'_>, judged: &mut [Judged]) {
-    let Candidates { rule, rule_of, passes, places } = candidates;
-    let lots: Vec<f64> = places.iter().map(|place| lot_of(plan, judged[*place].done.main.item, rule_of.1)).collect();
+async fn ask(
+    inner: &Arc<Shared>,
+    plan: &Arc<Plan>,
+    candidates: &Candidates<'_>,
+    judged: &mut [Judged],
+) {
+    let Candidates {
+        rule,
+        rule_of,
+        passes,
+        places,
+    } = candidates;
+    let lots: Vec<f64> = places
+        .iter()
+        .map(|place| lot_of(plan, judged[*place].done.main.item, rule_of.1))
+        .collect();
     let rate = rule.rate(*passes);
     let wanted = select(&lots, rate, None).len();
     // A batch with a budget comes in one wave, so this is all that it may cost.
     let budget = rule.budget(*passes);
-    let selected: Vec<usize> = select(&lots, rate, budget.items).into_iter().map(|at| places[at]).collect();
-    let micros = budget.seconds.map(|seconds| std::time::Duration::from_secs_f64(seconds.min(1e9)).as_micros());
-    let at_once = if micros.is_some() { AT_ONCE } else { selected.len().max(1) };
+    let selected: Vec<usize> = select(&lots, rate, budget.items)
+        .into_iter()
+        .map(|at| places[at])
+        .collect();
+    let micros = budget
+        .seconds
+        .map(|seconds| std::time::Duration::from_secs_f64(seconds.min(1e9)).as_micros());
+    let at_once = if micros.is_some() {
+        AT_ONCE
+    } else {
+        selected.len().max(1)
+    };
 
     let (mut asked, mut spent) = (Vec::with_capacity(selected.len()), 0u64);
     for chunk in selected.chunks(at_once) {
@@ -124,7 +176,12 @@ fn lot_of(plan: &Plan, at: usize, rule: usize) -> f64 {
     let item = &batch.items[at];
     let name = match &item.id {
         Some(id) => id.as_bytes().to_vec(),
-        None => [&at.to_le_bytes()[..], item.completion_hash().as_bytes(), item.task.hash().as_bytes()].concat(),
+        None => [
+            &at.to_le_bytes()[..],
+            item.completion_hash().as_bytes(),
+            item.task.hash().as_bytes(),
+        ]
+        .concat(),
     };
     let policy = plan.policy(at).hash().unwrap_or_else(|| Hash::of(b""));
     // Rules of one policy draw apart from each other.
@@ -148,9 +205,20 @@ async fn judge(
     places: &[usize],
     judged: &[Judged],
 ) -> Vec<Said> {
-    let name = rule.judge.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
-    let named = inner.graders.by_name(name).map_or_else(|| name.to_owned(), |grader| grader.spec().id());
-    let unasked = |reason: String| Said { judge: named.clone(), verdict: Err(reason), micros: 0 };
+    let name = rule
+        .judge
+        .get("type")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
+    let named = inner
+        .graders
+        .by_name(name)
+        .map_or_else(|| name.to_owned(), |grader| grader.spec().id());
+    let unasked = |reason: String| Said {
+        judge: named.clone(),
+        verdict: Err(reason),
+        micros: 0,
+    };
     let mut said: Vec<Option<Said>> = Vec::with_capacity(places.len());
     let mut items = Vec::new();
     for place in places {
@@ -161,10 +229,24 @@ async fn judge(
             continue;
         };
         let channel = &plan_of_batch.around.channel(done.item).name;
-        let facts = template::Facts { item, channel, evidence: &grade.evidence };
+        let facts = template::Facts {
+            item,
+            channel,
+            evidence: &grade.evidence,
+        };
         let task = template::render(&rule.judge, &facts)
-            .and_then(|task| check(inner, &task).map(|_| task).map_err(|error| error.to_string()))
-            .and_then(|task| if task.hash() == item.task.hash() { Err(OWN_TASK.to_owned()) } else { Ok(task) });
+            .and_then(|task| {
+                check(inner, &task)
+                    .map(|_| task)
+                    .map_err(|error| error.to_string())
+            })
+            .and_then(|task| {
+                if task.hash() == item.task.hash() {
+                    Err(OWN_TASK.to_owned())
+                } else {
+                    Ok(task)
+                }
+            });
         match task {
             Ok(task) => {
                 items.push(BatchItem::new(item.item.clone(), task));
@@ -177,7 +259,12 @@ async fn judge(
     if !items.is_empty() {
         let batch = Batch::new(&plan_of_batch.batch.caller, items);
         match plan(inner, batch, plan_of_batch.id, plan_of_batch.use_kept).await {
-            Ok(plan) => graded = grade(inner, &Arc::new(plan)).next(true).await.unwrap_or_default(),
+            Ok(plan) => {
+                graded = grade(inner, &Arc::new(plan))
+                    .next(true)
+                    .await
+                    .unwrap_or_default()
+            }
             Err(error) => tracing::warn!(%error, "a judge's tasks were refused"),
         }
     }
@@ -197,15 +284,29 @@ fn heard(done: ItemDone) -> Said {
     let verdict = match main.outcome {
         Outcome::Graded(grade) => match main.spec.pass(grade.verdict) {
             Some(pass) => Ok((pass, grade)),
-            None => Err(format!("`{}` has no notion of pass: it cannot be a judge", main.spec.name)),
+            None => Err(format!(
+                "`{}` has no notion of pass: it cannot be a judge",
+                main.spec.name
+            )),
         },
         Outcome::Ungradable(fault) | Outcome::Failed(fault) => Err(fault.message),
     };
-    Said { judge: main.spec.id(), verdict, micros: main.grade_us }
+    Said {
+        judge: main.spec.id(),
+        verdict,
+        micros: main.grade_us,
+    }
 }
 
 /// The appeal as it is kept, and whether it overturns.
-fn noted(plan: &Plan, rule: &Appeals, passes: bool, probability: f64, item: &Judged, said: Said) -> Appeal {
+fn noted(
+    plan: &Plan,
+    rule: &Appeals,
+    passes: bool,
+    probability: f64,
+    item: &Judged,
+    said: Said,
+) -> Appeal {
     let mut appeal = Appeal {
         judge: said.judge,
         sensitivity: rule.sensitivity,
@@ -221,7 +322,12 @@ fn noted(plan: &Plan, rule: &Appeals, passes: bool, probability: f64, item: &Jud
     };
     let (judged, grade) = match said.verdict {
         Ok(verdict) => verdict,
-        Err(reason) => return Appeal { reason: Some(reason), ..appeal },
+        Err(reason) => {
+            return Appeal {
+                reason: Some(reason),
+                ..appeal
+            };
+        }
     };
     appeal.verdict = Some(grade.verdict.to_string());
     appeal.pass = Some(judged);
@@ -238,11 +344,13 @@ fn noted(plan: &Plan, rule: &Appeals, passes: bool, probability: f64, item: &Jud
         }
         Some(precision) => {
             let least = rule.precision;
-            appeal.reason =
-                Some(format!("an overturned verdict would be right with {precision:.3}, less than {least}"));
+            appeal.reason = Some(format!(
+                "an overturned verdict would be right with {precision:.3}, less than {least}"
+            ));
         }
         None => {
-            appeal.reason = Some("how often an overturned verdict would be right is not known yet".to_owned());
+            appeal.reason =
+                Some("how often an overturned verdict would be right is not known yet".to_owned());
         }
     }
     appeal

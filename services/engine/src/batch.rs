@@ -51,18 +51,26 @@ impl BatchItem {
     /// The completion's name, hashed once.
     #[must_use]
     pub fn completion_hash(&self) -> Hash {
-        *self.completion_hash.get_or_init(|| self.item.completion.hash())
+        *self
+            .completion_hash
+            .get_or_init(|| self.item.completion.hash())
     }
 
     /// The prompt's name, hashed once; `None` without a prompt.
     #[must_use]
     pub fn prompt_hash(&self) -> Option<Hash> {
-        *self.prompt_hash.get_or_init(|| self.item.prompt.as_ref().map(assay_core::Completion::hash))
+        *self
+            .prompt_hash
+            .get_or_init(|| self.item.prompt.as_ref().map(assay_core::Completion::hash))
     }
 
     /// All its tasks: its own without a name, then the checks.
     pub(crate) fn tasks(&self) -> impl Iterator<Item = (Option<&str>, &Task)> {
-        std::iter::once((None, &self.task)).chain(self.checks.iter().map(|(name, task)| (Some(name.as_str()), task)))
+        std::iter::once((None, &self.task)).chain(
+            self.checks
+                .iter()
+                .map(|(name, task)| (Some(name.as_str()), task)),
+        )
     }
 
     /// The task at `part`: 0 is the item's own, the checks follow.
@@ -90,8 +98,8 @@ pub struct Batch {
     pub statistics: Vec<Statistic>,
     /// The items, in the order of the reply.
     pub items: Vec<BatchItem>,
-    /// Counts the memory of the request until the batch and its reply are dropped, which may be after the client has
-    /// disconnected.
+    /// Counts the memory of the request until the batch and its reply are dropped, which may be
+    /// after the client has disconnected.
     pub held: Option<BodyPermit>,
 }
 

@@ -1,4 +1,5 @@
-//! What need not be done twice: tasks prepared, and outcomes of deterministic graders, both by content hash.
+//! What need not be done twice: tasks prepared, and outcomes of deterministic graders, both by
+//! content hash.
 
 use std::sync::Arc;
 
@@ -16,21 +17,25 @@ pub(crate) struct PreparedTask {
 impl PreparedTask {
     /// Where its work runs.
     pub(crate) fn lane(&self) -> Lane {
-        self.ready.as_ref().map_or(self.spec.lane, |ready| ready.lane(self.spec.lane))
+        self.ready
+            .as_ref()
+            .map_or(self.spec.lane, |ready| ready.lane(self.spec.lane))
     }
 
     /// Bytes it takes now. Some graders prepare more when the first completion of a task arrives.
     fn bytes(&self) -> u64 {
         let content = match &self.ready {
             Ok(prepared) => heap::allocation(ARC_BYTES + prepared.bytes()),
-            Err(Unprepared::Ungradable(fault) | Unprepared::Failed(fault)) => heap::allocation(fault.message.len()),
+            Err(Unprepared::Ungradable(fault) | Unprepared::Failed(fault)) => {
+                heap::allocation(fault.message.len())
+            }
         };
         (ENTRY_BYTES + heap::allocation(ARC_BYTES + size_of::<Self>()) + content) as u64
     }
 }
 
-/// A cached task. The cache requires the weight of an entry to be constant, so the weight is stored when the entry is
-/// made.
+/// A cached task. The cache requires the weight of an entry to be constant, so the weight is stored
+/// when the entry is made.
 #[derive(Clone)]
 struct CachedTask {
     task: Arc<PreparedTask>,
@@ -39,19 +44,22 @@ struct CachedTask {
 
 impl From<&Arc<PreparedTask>> for CachedTask {
     fn from(task: &Arc<PreparedTask>) -> Self {
-        Self { task: Arc::clone(task), bytes: task.bytes() }
+        Self {
+            task: Arc::clone(task),
+            bytes: task.bytes(),
+        }
     }
 }
 
-/// Cost of an entry in addition to the heap of its value: its slot in the table, which doubles when it is full, and in
-/// the list of recently evicted keys.
+/// Cost of an entry in addition to the heap of its value: its slot in the table, which doubles when
+/// it is full, and in the list of recently evicted keys.
 const ENTRY_BYTES: usize = 160;
 
 /// Bytes of the counters of an `Arc`.
 const ARC_BYTES: usize = 16;
 
-/// Estimated capacity for which the cache has one shard. With more, it would split into shards that divide the limit on
-/// bytes, and one task may need all of it.
+/// Estimated capacity for which the cache has one shard. With more, it would split into shards that
+/// divide the limit on bytes, and one task may need all of it.
 const ENTRIES_OF_ONE_SHARD: usize = 32;
 
 #[derive(Clone)]
@@ -68,7 +76,8 @@ struct OutcomeBytes;
 
 impl Weighter<Hash, Arc<Outcome>> for OutcomeBytes {
     fn weight(&self, _: &Hash, outcome: &Arc<Outcome>) -> u64 {
-        (ENTRY_BYTES + heap::allocation(ARC_BYTES + size_of::<Outcome>()) + heap::outcome(outcome)) as u64
+        (ENTRY_BYTES + heap::allocation(ARC_BYTES + size_of::<Outcome>()) + heap::outcome(outcome))
+            as u64
     }
 }
 
@@ -79,8 +88,11 @@ pub(crate) struct Caches {
 
 impl Caches {
     pub(crate) fn new(prepared_bytes: u64, outcome_bytes: u64) -> Self {
-        // The capacity in entries sets the size of the list of evicted keys; the weight is the limit.
-        let outcomes = usize::try_from(outcome_bytes / 1_024).unwrap_or(usize::MAX).clamp(32, 16_384);
+        // The capacity in entries sets the size of the list of evicted keys; the weight is the
+        // limit.
+        let outcomes = usize::try_from(outcome_bytes / 1_024)
+            .unwrap_or(usize::MAX)
+            .clamp(32, 16_384);
         Self {
             prepared: Cache::with_weighter(ENTRIES_OF_ONE_SHARD, prepared_bytes, PreparedBytes),
             outcomes: Cache::with_weighter(outcomes, outcome_bytes, OutcomeBytes),
@@ -88,22 +100,28 @@ impl Caches {
     }
 
     pub(crate) fn prepared(&self, spec: &Spec, task: Hash) -> Option<Arc<PreparedTask>> {
-        self.prepared.get(&prepared_key(spec, task)).map(|kept| kept.task)
+        self.prepared
+            .get(&prepared_key(spec, task))
+            .map(|kept| kept.task)
     }
 
     pub(crate) fn keep_prepared(&self, task: Hash, prepared: &Arc<PreparedTask>) {
         // A fault of ours may pass; a fault of the task stays.
         if !matches!(prepared.ready, Err(Unprepared::Failed(_))) {
-            self.prepared.insert(prepared_key(prepared.spec, task), prepared.into());
+            self.prepared
+                .insert(prepared_key(prepared.spec, task), prepared.into());
         }
     }
 
-    /// Updates the weight of a cached task after a grader used it. A task that now exceeds the limit is dropped.
+    /// Updates the weight of a cached task after a grader used it. A task that now exceeds the
+    /// limit is dropped.
     pub(crate) fn reweigh(&self, task: Hash, prepared: &Arc<PreparedTask>) {
         let key = prepared_key(prepared.spec, task);
         let now = CachedTask::from(prepared);
-        // The task may have been prepared again meanwhile. Of two concurrent updates the larger weight wins.
-        let is_lighter = |kept: CachedTask| Arc::ptr_eq(&kept.task, prepared) && kept.bytes < now.bytes;
+        // The task may have been prepared again meanwhile. Of two concurrent updates the larger
+        // weight wins.
+        let is_lighter =
+            |kept: CachedTask| Arc::ptr_eq(&kept.task, prepared) && kept.bytes < now.bytes;
         if self.prepared.peek(&key).is_some_and(is_lighter) {
             self.prepared.insert(key, now);
         }
@@ -121,18 +139,30 @@ impl Caches {
 }
 
 fn prepared_key(spec: &Spec, task: Hash) -> Hash {
-    Hash::of_parts(&[spec.name.as_bytes(), &spec.version.to_le_bytes(), task.as_bytes()])
+    Hash::of_parts(&[
+        spec.name.as_bytes(),
+        &spec.version.to_le_bytes(),
+        task.as_bytes(),
+    ])
 }
 
 /// Everything an outcome of a deterministic grader depends on.
-pub(crate) fn outcome_key(spec: &Spec, task: Hash, completion: Hash, think_open: bool, context: Option<Hash>) -> Hash {
+pub(crate) fn outcome_key(
+    spec: &Spec,
+    task: Hash,
+    completion: Hash,
+    think_open: bool,
+    context: Option<Hash>,
+) -> Hash {
     Hash::of_parts(&[
         spec.name.as_bytes(),
         &spec.version.to_le_bytes(),
         task.as_bytes(),
         completion.as_bytes(),
         &[u8::from(think_open)],
-        context.as_ref().map_or(&[], |hash| hash.as_bytes().as_slice()),
+        context
+            .as_ref()
+            .map_or(&[], |hash| hash.as_bytes().as_slice()),
     ])
 }
 

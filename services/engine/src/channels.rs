@@ -1,4 +1,5 @@
-//! What operators ask and say of channels: the state of all of them, a grade to look at, a word on a grade, rates found on labelled data.
+//! What operators ask and say of channels: the state of all of them, a grade to look at, a word on
+//! a grade, rates found on labelled data.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use assay_correction::channel::Ledger;
 
 use crate::Engine;
 
-/// Grades among which one is drawn: the newest of the channel, so that the estimate follows what the channel is now.
+/// Grades among which one is drawn: the newest of the channel, so that the estimate follows what
+/// the channel is now.
 const DRAWN_FROM: u32 = 1_000;
 
 /// Why the record does not take an operator's word.
@@ -49,7 +51,8 @@ pub struct Draws {
     pub channel: Option<String>,
     /// Whether to draw a verdict that is a pass; by lot when `None`.
     pub passes: Option<bool>,
-    /// Only grades that a judge has looked at: what operators find of them tells how good the judge is.
+    /// Only grades that a judge has looked at: what operators find of them tells how good the judge
+    /// is.
     pub judged: bool,
 }
 
@@ -60,11 +63,14 @@ impl Engine {
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
     pub async fn channels(&self) -> Result<Arc<Ledger>, ChannelError> {
         let shared = self.shared();
-        Ok(shared.known.read(self.kept()?.as_ref(), shared.clock.monotonic()).await?)
+        Ok(shared
+            .known
+            .read(self.kept()?.as_ref(), shared.clock.monotonic())
+            .await?)
     }
 
-    /// Draws a grade for an operator, at random among the newest thousand that fit and were not drawn before, and keeps its
-    /// probability. `None` when there is none.
+    /// Draws a grade for an operator, at random among the newest thousand that fit and were not
+    /// drawn before, and keeps its probability. `None` when there is none.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
@@ -79,7 +85,12 @@ impl Engine {
         let page = store.grades(&filter, None, DRAWN_FROM).await?;
         let ids: Vec<GradeId> = page.grades.iter().map(|grade| grade.grade).collect();
         let drawn = store.draws(&ids).await?;
-        let judged = |grade: &GradeRecord| grade.appeal.as_ref().is_some_and(|appeal| appeal.pass.is_some());
+        let judged = |grade: &GradeRecord| {
+            grade
+                .appeal
+                .as_ref()
+                .is_some_and(|appeal| appeal.pass.is_some())
+        };
         let open: Vec<GradeRecord> = page
             .grades
             .into_iter()
@@ -88,8 +99,13 @@ impl Engine {
             .collect();
         let (by_side, by_place) = self.two_lots();
         let has = |passes: bool| open.iter().any(|grade| grade.pass == Some(passes));
-        let side = draws.passes.unwrap_or_else(|| has(true) && (by_side & 1 == 1 || !has(false)));
-        let mut side: Vec<GradeRecord> = open.into_iter().filter(|grade| grade.pass == Some(side)).collect();
+        let side = draws
+            .passes
+            .unwrap_or_else(|| has(true) && (by_side & 1 == 1 || !has(false)));
+        let mut side: Vec<GradeRecord> = open
+            .into_iter()
+            .filter(|grade| grade.pass == Some(side))
+            .collect();
         if side.is_empty() {
             return Ok(None);
         }
@@ -98,15 +114,24 @@ impl Engine {
         #[expect(clippy::cast_precision_loss, reason = "at most a thousand")]
         let probability = 1.0 / of as f64;
         let time_us = self.shared().clock.unix_us();
-        let of_judge = grade.appeal.as_ref().map_or(1.0, |appeal| 1.0 / appeal.probability);
+        let of_judge = grade
+            .appeal
+            .as_ref()
+            .map_or(1.0, |appeal| 1.0 / appeal.probability);
         let weight = if draws.judged { of_judge } else { 1.0 };
-        let draw = Draw { grade: grade.grade, channel: grade.channel.clone(), probability, weight, time_us };
+        let draw = Draw {
+            grade: grade.grade,
+            channel: grade.channel.clone(),
+            probability,
+            weight,
+            time_us,
+        };
         self.note(Event::Drawn(draw.clone()), "operator").await?;
         Ok(Some((grade, draw)))
     }
 
-    /// Keeps an operator's word on a grade. It counts for the channel only if the grade was drawn at random, and instead of an earlier
-    /// word on it.
+    /// Keeps an operator's word on a grade. It counts for the channel only if the grade was drawn
+    /// at random, and instead of an earlier word on it.
     ///
     /// # Errors
     /// [`ChannelError`].
@@ -121,9 +146,16 @@ impl Engine {
         let _alone = self.shared().operators.lock().await;
         let grade = store.grade(id).await?.ok_or(ChannelError::NotFound(id))?;
         let graded_pass = grade.pass.ok_or(ChannelError::NoVerdict(id))?;
-        let counted: Vec<Adjudication> =
-            store.adjudications(id).await?.into_iter().filter(|known| known.weight.is_some()).collect();
-        let corrects = counted.last().zip(counted.first()).map(|(last, first)| (last.pass, first.time_us));
+        let counted: Vec<Adjudication> = store
+            .adjudications(id)
+            .await?
+            .into_iter()
+            .filter(|known| known.weight.is_some())
+            .collect();
+        let corrects = counted
+            .last()
+            .zip(counted.first())
+            .map(|(last, first)| (last.pass, first.time_us));
         let draw = store.draws(&[id]).await?.into_iter().next();
         let appeal = grade.appeal.as_ref();
         let shared = self.shared();
@@ -141,7 +173,8 @@ impl Engine {
             note,
             time_us: shared.clock.unix_us(),
         };
-        self.note(Event::Adjudicated(adjudication.clone()), caller).await?;
+        self.note(Event::Adjudicated(adjudication.clone()), caller)
+            .await?;
         Ok(adjudication)
     }
 
@@ -149,9 +182,14 @@ impl Engine {
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
-    pub async fn calibrate(&self, mut calibration: Calibration, caller: &str) -> Result<Calibration, ChannelError> {
+    pub async fn calibrate(
+        &self,
+        mut calibration: Calibration,
+        caller: &str,
+    ) -> Result<Calibration, ChannelError> {
         calibration.time_us = self.shared().clock.unix_us();
-        self.note(Event::Calibrated(calibration.clone()), caller).await?;
+        self.note(Event::Calibrated(calibration.clone()), caller)
+            .await?;
         Ok(calibration)
     }
 
@@ -173,6 +211,9 @@ impl Engine {
         let id = u128::from(shared.ids.batch(shared.clock.as_ref()));
         let hash = Hash::of(&id.to_le_bytes());
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, ..] = *hash.as_bytes();
-        (u64::from_le_bytes([a, b, c, d, e, f, g, h]), u64::from_le_bytes([i, j, k, l, m, n, o, p]))
+        (
+            u64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            u64::from_le_bytes([i, j, k, l, m, n, o, p]),
+        )
     }
 }

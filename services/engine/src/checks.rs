@@ -1,4 +1,5 @@
-//! Checks of datasets that somebody made elsewhere and sent here, so that operators see them beside the grades.
+//! Checks of datasets that somebody made elsewhere and sent here, so that operators see them beside
+//! the grades.
 
 use std::sync::Arc;
 
@@ -28,17 +29,40 @@ impl Engine {
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
-    pub async fn keep_check(&self, new: NewCheck, caller: &str) -> Result<DatasetCheck, ChannelError> {
+    pub async fn keep_check(
+        &self,
+        new: NewCheck,
+        caller: &str,
+    ) -> Result<DatasetCheck, ChannelError> {
         let store = self.kept()?;
         let shared = self.shared();
         let id = shared.ids.batch(shared.clock.as_ref());
         let time_us = shared.clock.unix_us();
-        let NewCheck { datasets, checked, errors, warnings, report_json } = new;
+        let NewCheck {
+            datasets,
+            checked,
+            errors,
+            warnings,
+            report_json,
+        } = new;
         let report = check::to_body(report_json);
         let caller_name = caller.to_owned();
-        let check =
-            DatasetCheck { id, datasets, checked, errors, warnings, report: report.hash, caller: caller_name, time_us };
-        let mut entry = Entry::of_events(id, caller.into(), vec![Event::Checked(check.clone())], time_us);
+        let check = DatasetCheck {
+            id,
+            datasets,
+            checked,
+            errors,
+            warnings,
+            report: report.hash,
+            caller: caller_name,
+            time_us,
+        };
+        let mut entry = Entry::of_events(
+            id,
+            caller.into(),
+            vec![Event::Checked(check.clone())],
+            time_us,
+        );
         entry.bodies.push(report);
         store.record(Arc::new(entry)).await?;
         Ok(check)

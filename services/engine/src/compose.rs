@@ -15,26 +15,44 @@ use crate::plan::Plan;
 use crate::reply::ItemResult;
 use crate::surroundings::in_batch;
 
-/// Makes results of a wave. Policies that look at a whole group find it here: such a batch comes in one wave.
+/// Makes results of a wave. Policies that look at a whole group find it here: such a batch comes in
+/// one wave.
 pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<Judged>) -> Vec<ItemResult> {
     let reports = {
-        let seen = wave.iter().map(|judged| (judged.done.main.item, judged.pass, judged.appeal.as_ref()));
+        let seen = wave
+            .iter()
+            .map(|judged| (judged.done.main.item, judged.pass, judged.appeal.as_ref()));
         in_batch(plan, seen)
     };
     let rates: Vec<Option<Rates>> = reports.iter().map(Report::usable).collect();
-    let mut results: Vec<ItemResult> = wave.into_iter().map(|judged| result(plan, judged, &rates)).collect();
-    let place_of: std::collections::HashMap<usize, usize> =
-        results.iter().enumerate().map(|(place, result)| (result.position, place)).collect();
-    // Groups by policy: what a share of the batch's groups means is counted over those of one policy.
+    let mut results: Vec<ItemResult> = wave
+        .into_iter()
+        .map(|judged| result(plan, judged, &rates))
+        .collect();
+    let place_of: std::collections::HashMap<usize, usize> = results
+        .iter()
+        .enumerate()
+        .map(|(place, result)| (result.position, place))
+        .collect();
+    // Groups by policy: what a share of the batch's groups means is counted over those of one
+    // policy.
     let mut by_policy: Vec<(usize, Vec<Vec<usize>>)> = Vec::new();
     for members in &plan.around.groups {
-        let places: Vec<usize> = members.iter().filter_map(|at| place_of.get(at).copied()).collect();
-        let (Some(first), false) = (members.first(), places.is_empty()) else { continue };
+        let places: Vec<usize> = members
+            .iter()
+            .filter_map(|at| place_of.get(at).copied())
+            .collect();
+        let (Some(first), false) = (members.first(), places.is_empty()) else {
+            continue;
+        };
         let policy = plan.policy(*first);
         if policy.rules().is_plain() {
             continue;
         }
-        match by_policy.iter_mut().find(|(known, _)| plan.policy(*known).is(policy)) {
+        match by_policy
+            .iter_mut()
+            .find(|(known, _)| plan.policy(*known).is(policy))
+        {
             Some((_, groups)) => groups.push(places),
             None => by_policy.push((*first, vec![places])),
         }
@@ -47,9 +65,19 @@ pub(crate) fn compose(plan: &Arc<Plan>, wave: Vec<Judged>) -> Vec<ItemResult> {
 
 /// Applies the policy of the item `at` to groups, each a list of places in `results`.
 fn apply(plan: &Plan, at: usize, groups: &[Vec<usize>], results: &mut [ItemResult]) {
-    let facts: Vec<Vec<Facts<'_>>> =
-        groups.iter().map(|places| places.iter().map(|place| Facts::of(plan, &results[*place])).collect()).collect();
-    let samples: Vec<Vec<Sample<'_>>> = facts.iter().map(|group| group.iter().map(Facts::sample).collect()).collect();
+    let facts: Vec<Vec<Facts<'_>>> = groups
+        .iter()
+        .map(|places| {
+            places
+                .iter()
+                .map(|place| Facts::of(plan, &results[*place]))
+                .collect()
+        })
+        .collect();
+    let samples: Vec<Vec<Sample<'_>>> = facts
+        .iter()
+        .map(|group| group.iter().map(Facts::sample).collect())
+        .collect();
     let samples: Vec<&[Sample<'_>]> = samples.iter().map(Vec::as_slice).collect();
     let composed = plan.policy(at).rules().compose_batch(&samples);
     let made: Vec<Made> = composed.iter().flatten().map(Made::of).collect();
@@ -68,9 +96,14 @@ struct Made {
 impl Made {
     fn of(composed: &Composed<'_>) -> Self {
         // Finite numbers and texts always serialise.
-        let told = (!composed.is_silent()).then(|| serde_json::value::to_raw_value(composed).ok()).flatten();
+        let told = (!composed.is_silent())
+            .then(|| serde_json::value::to_raw_value(composed).ok())
+            .flatten();
         let composition = told.map(Arc::from);
-        Self { reward: composed.reward, composition }
+        Self {
+            reward: composed.reward,
+            composition,
+        }
     }
 }
 
@@ -92,26 +125,40 @@ impl<'a> Facts<'a> {
         let grade = result.outcome.grade();
         let graders = |component: &Component| {
             let grade = component.outcome.grade()?;
-            // Nested tasks and checks are graded by graders of the table; their name is before the version.
+            // Nested tasks and checks are graded by graders of the table; their name is before the
+            // version.
             let name = component.grader.split('@').next().unwrap_or_default();
-            plan.graders.by_name(name).and_then(|grader| grader.spec().pass(grade.verdict))
+            plan.graders
+                .by_name(name)
+                .and_then(|grader| grader.spec().pass(grade.verdict))
         };
         let parts = result.components().map(|component| Part {
             name: &component.name,
             score: component.outcome.grade().map(|grade| grade.score),
             pass: graders(component),
         });
-        let of_grade = grade.iter().flat_map(|grade| &grade.measures).map(|(name, measure)| (*name, measure.get()));
-        // What the trainer knows (cost, a reference's length) stands beside what graders measured, never in its place.
+        let of_grade = grade
+            .iter()
+            .flat_map(|grade| &grade.measures)
+            .map(|(name, measure)| (*name, measure.get()));
+        // What the trainer knows (cost, a reference's length) stands beside what graders measured,
+        // never in its place.
         let of_trainer = item.meta.numbers();
         let measures = of_grade.chain(of_trainer);
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "token counts are far below 2^53"
+        )]
         let tokens = item.meta.tokens.map(|tokens| tokens as f64);
         Self {
             result,
             parts: parts.collect(),
             measures: measures.collect(),
-            steps: grade.iter().flat_map(|grade| &grade.steps).map(|step| step.score.get()).collect(),
+            steps: grade
+                .iter()
+                .flat_map(|grade| &grade.steps)
+                .map(|step| step.score.get())
+                .collect(),
             text: item.completion.text(),
             tokens,
             truncated: item.meta.truncated,
@@ -149,7 +196,11 @@ fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResu
         queue_us = queue_us.max(check.queue_us);
         grade_us = grade_us.saturating_add(check.grade_us);
         time_us = time_us.max(check.time_us);
-        check_components.push(Component { name: name.clone(), grader: check.spec.id(), outcome: check.outcome });
+        check_components.push(Component {
+            name: name.clone(),
+            grader: check.spec.id(),
+            outcome: check.outcome,
+        });
     }
     if let Outcome::Graded(grade) = &mut outcome {
         grade.measures.extend(batch_item.item.meta.measures());

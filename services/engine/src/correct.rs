@@ -1,8 +1,8 @@
 //! Stage 5, correct: what is known of noise is applied, and groups get their statistics.
 //!
-//! Scores and rewards stay as they are; the recommended coefficient is where a correction acts. Within one channel there is none,
-//! because noise of one pair of rates does not turn the gradient; over several channels each is scaled by its 1/J, if that is known
-//! well enough for all of them.
+//! Scores and rewards stay as they are; the recommended coefficient is where a correction acts.
+//! Within one channel there is none, because noise of one pair of rates does not turn the gradient;
+//! over several channels each is scaled by its 1/J, if that is known well enough for all of them.
 
 use std::sync::Arc;
 
@@ -48,10 +48,17 @@ impl Reply {
             .zip(&known)
             .zip(statistics)
             .map(|((positions, group), statistics)| GroupResult {
-                group: positions.first().and_then(|at| self.plan.batch.items[*at].group.clone()),
-                prompt_key: positions.first().map(|at| prompt_key(&self.plan.batch.items[*at])),
+                group: positions
+                    .first()
+                    .and_then(|at| self.plan.batch.items[*at].group.clone()),
+                prompt_key: positions
+                    .first()
+                    .map(|at| prompt_key(&self.plan.batch.items[*at])),
                 n: group.members.len(),
-                graded: positions.iter().filter(|at| results[**at].outcome.grade().is_some()).count(),
+                graded: positions
+                    .iter()
+                    .filter(|at| results[**at].outcome.grade().is_some())
+                    .count(),
                 mean: mean(group.members),
                 statistics,
             })
@@ -62,7 +69,10 @@ impl Reply {
     #[must_use]
     pub fn channels(&self) -> Vec<ChannelRates> {
         let reports = reports(&self.plan, &self.in_order());
-        reports.into_iter().map(|report| ChannelRates { report }).collect()
+        reports
+            .into_iter()
+            .map(|report| ChannelRates { report })
+            .collect()
     }
 }
 
@@ -70,7 +80,8 @@ impl Reply {
 struct Groups<'a> {
     members: Vec<Vec<Member<'a>>>,
     history: Vec<Option<&'a [Visit]>>,
-    /// Rates of each group's channel; `None` where its members come from several, or the channel is not to be corrected.
+    /// Rates of each group's channel; `None` where its members come from several, or the channel is
+    /// not to be corrected.
     rates: Vec<Option<Rates>>,
     /// Rates of each channel, in the order of the surroundings.
     of_channels: Vec<Option<Rates>>,
@@ -79,27 +90,46 @@ struct Groups<'a> {
 impl<'a> Groups<'a> {
     fn of(plan: &'a Plan, results: &[&'a ItemResult]) -> Self {
         let positions = &plan.around.groups;
-        let members = positions.iter().map(|of| of.iter().map(|at| member(plan, results[*at])).collect());
+        let members = positions
+            .iter()
+            .map(|of| of.iter().map(|at| member(plan, results[*at])).collect());
         let history = positions.iter().map(|of| {
             let (history, first) = (plan.around.history.as_ref()?, of.first()?);
-            Some(history.get(&prompt_key(&plan.batch.items[*first])).map_or(&[][..], Vec::as_slice))
+            Some(
+                history
+                    .get(&prompt_key(&plan.batch.items[*first]))
+                    .map_or(&[][..], Vec::as_slice),
+            )
         });
-        let of_channels: Vec<Option<Rates>> = reports(plan, results).iter().map(Report::usable).collect();
+        let of_channels: Vec<Option<Rates>> =
+            reports(plan, results).iter().map(Report::usable).collect();
         let rates = positions.iter().map(|of| {
             let mut channels = of.iter().map(|at| plan.around.channel_of[*at]);
             let first = channels.next()?;
             of_channels[first].filter(|_| channels.all(|channel| channel == first))
         });
         let (members, rates) = (members.collect(), rates.collect());
-        Self { members, history: history.collect(), rates, of_channels }
+        Self {
+            members,
+            history: history.collect(),
+            rates,
+            of_channels,
+        }
     }
 
     fn known(&self) -> Vec<Group<'_>> {
         let parts = self.members.iter().zip(&self.rates).zip(&self.history);
-        parts.map(|((members, rates), history)| Group { members, rates: *rates, history: *history }).collect()
+        parts
+            .map(|((members, rates), history)| Group {
+                members,
+                rates: *rates,
+                history: *history,
+            })
+            .collect()
     }
 
-    /// The rule without a wish: the group's mean within one channel; over several whose J is clear of [`LEAST_J`], each over its J.
+    /// The rule without a wish: the group's mean within one channel; over several whose J is clear
+    /// of [`LEAST_J`], each over its J.
     fn automatic(&self, plan: &Plan, results: &[&ItemResult]) -> Rule {
         let mut graded: Vec<usize> = Vec::new();
         for result in results.iter().filter(|result| result.reward.is_some()) {
@@ -108,7 +138,11 @@ impl<'a> Groups<'a> {
                 graded.push(channel);
             }
         }
-        if graded.len() > 1 && graded.iter().all(|channel| self.of_channels[*channel].is_some()) {
+        if graded.len() > 1
+            && graded
+                .iter()
+                .all(|channel| self.of_channels[*channel].is_some())
+        {
             Rule::MeanOverJ
         } else {
             Rule::Plain(Estimator::Mean)
@@ -116,18 +150,28 @@ impl<'a> Groups<'a> {
     }
 
     /// Coefficient of each item and the rule that made it, by position.
-    fn coefficients(&self, plan: &Plan, results: &[&ItemResult]) -> Vec<(usize, Option<f64>, &'static str)> {
+    fn coefficients(
+        &self,
+        plan: &Plan,
+        results: &[&ItemResult],
+    ) -> Vec<(usize, Option<f64>, &'static str)> {
         let known = self.known();
         let auto = self.automatic(plan, results);
         // Estimators that look at the whole batch look at the groups of one rule.
         let mut by_rule: Vec<(Rule, Vec<usize>)> = Vec::new();
         for (place, (group, positions)) in known.iter().zip(&plan.around.groups).enumerate() {
-            let wanted = positions.first().and_then(|at| plan.policy(*at).rules().coefficient);
+            let wanted = positions
+                .first()
+                .and_then(|at| plan.policy(*at).rules().coefficient);
             let rule = match wanted {
                 Some(estimator) => possible(estimator, group),
                 None => auto,
             };
-            let rule = if corrected_already(plan, positions) { rule.without_j() } else { rule };
+            let rule = if corrected_already(plan, positions) {
+                rule.without_j()
+            } else {
+                rule
+            };
             match by_rule.iter_mut().find(|(known, _)| *known == rule) {
                 Some((_, places)) => places.push(place),
                 None => by_rule.push((rule, vec![place])),
@@ -141,7 +185,9 @@ impl<'a> Groups<'a> {
                 for (at, number) in plan.around.groups[place].iter().zip(numbers) {
                     let rates = self.of_channels[plan.around.channel_of[*at]];
                     let gain = rule.gain(rates);
-                    let scaled = number.map(|number| number * gain).filter(|number| number.is_finite());
+                    let scaled = number
+                        .map(|number| number * gain)
+                        .filter(|number| number.is_finite());
                     made.push((*at, scaled, rule.name()));
                 }
             }
@@ -184,7 +230,9 @@ impl Rule {
     /// The same for rewards that are divided by J already.
     fn without_j(self) -> Self {
         match self {
-            Self::MeanOverJ | Self::Plain(Estimator::Gain | Estimator::Zfix) => Self::Plain(Estimator::Mean),
+            Self::MeanOverJ | Self::Plain(Estimator::Gain | Estimator::Zfix) => {
+                Self::Plain(Estimator::Mean)
+            }
             other @ Self::Plain(_) => other,
         }
     }
@@ -192,22 +240,36 @@ impl Rule {
 
 /// The channels as they are in these results.
 fn reports(plan: &Plan, results: &[&ItemResult]) -> Vec<Report> {
-    in_batch(plan, results.iter().map(|result| (result.position, result.pass, result.appeal.as_ref())))
+    in_batch(
+        plan,
+        results
+            .iter()
+            .map(|result| (result.position, result.pass, result.appeal.as_ref())),
+    )
 }
 
 /// Whether the group's rewards are made of corrected outcomes.
 fn corrected_already(plan: &Plan, positions: &[usize]) -> bool {
-    positions.first().is_some_and(|at| plan.policy(*at).rules().outcome == Some(Outcome::Backward))
+    positions
+        .first()
+        .is_some_and(|at| plan.policy(*at).rules().outcome == Some(Outcome::Backward))
 }
 
-/// The estimator that was asked for, or what stands in for it where it cannot be had: the noise-fixed z-score needs a group large
-/// enough, and what divides by J needs a J that is sure.
+/// The estimator that was asked for, or what stands in for it where it cannot be had: the
+/// noise-fixed z-score needs a group large enough, and what divides by J needs a J that is sure.
 fn possible(wanted: Estimator, group: &Group<'_>) -> Rule {
-    let needs_rates = matches!(wanted, Estimator::Zfix | Estimator::Gain | Estimator::Backward | Estimator::Forward);
+    let needs_rates = matches!(
+        wanted,
+        Estimator::Zfix | Estimator::Gain | Estimator::Backward | Estimator::Forward
+    );
     if needs_rates && group.rates.is_none() {
         return Rule::Plain(Estimator::Mean);
     }
-    let graded = group.members.iter().filter(|member| member.reward.is_some()).count();
+    let graded = group
+        .members
+        .iter()
+        .filter(|member| member.reward.is_some())
+        .count();
     match wanted {
         Estimator::Zfix if graded < LEAST_GROUP_FOR_ZFIX => Rule::Plain(Estimator::Gain),
         other => Rule::Plain(other),
@@ -215,7 +277,19 @@ fn possible(wanted: Estimator, group: &Group<'_>) -> Rule {
 }
 
 fn member<'a>(plan: &Plan, result: &'a ItemResult) -> Member<'a> {
-    #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
-    let tokens = plan.batch.items[result.position].item.meta.tokens.map(|tokens| tokens as f64);
-    Member { reward: result.reward, pass: result.final_pass(), tokens, answer: result.answer() }
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "token counts are far below 2^53"
+    )]
+    let tokens = plan.batch.items[result.position]
+        .item
+        .meta
+        .tokens
+        .map(|tokens| tokens as f64);
+    Member {
+        reward: result.reward,
+        pass: result.final_pass(),
+        tokens,
+        answer: result.answer(),
+    }
 }

@@ -32,7 +32,10 @@ pub enum EngineError {
         retry_after: Duration,
     },
     /// The batch is larger than the node could ever admit.
-    #[error("the batch has {items} items, more than the node admits at once ({most}); send it in several requests")]
+    #[error(
+        "the batch has {items} items, more than the node admits at once ({most}); send it in \
+         several requests"
+    )]
     TooLarge {
         /// Items of the batch.
         items: usize,
@@ -46,7 +49,10 @@ pub enum EngineError {
     #[error("the client did not read its stream; read faster, or send smaller batches")]
     ClientStalled,
     /// The idempotency key belongs to another request.
-    #[error("the idempotency key was used with another body or another `Accept`; use a new key for a new request")]
+    #[error(
+        "the idempotency key was used with another body or another `Accept`; use a new key for a \
+         new request"
+    )]
     KeyReused,
     /// The record cannot say whether the key was used.
     #[error("{0}")]

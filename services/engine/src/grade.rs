@@ -1,13 +1,14 @@
 //! Stage 2, grade: units go to the lanes of their graders; items come back in waves.
 //!
-//! The `Cpu` lane runs on the worker threads in short runs of units. Lanes that wait run as tasks of the runtime, a
-//! bounded number at once. Either way a panic costs the item it happened in.
+//! The `Cpu` lane runs on the worker threads in short runs of units. Lanes that wait run as tasks
+//! of the runtime, a bounded number at once. Either way a panic costs the item it happened in.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use assay_core::{
-    CancelFlag, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Outcome, Prepared, Score, Spec, Verdict,
+    CancelFlag, ErrorCode, Fault, Grade, GradeContext, Item, Lane, Outcome, Prepared, Score, Spec,
+    Verdict,
 };
 use futures::FutureExt;
 use tokio::sync::mpsc;
@@ -19,7 +20,8 @@ use crate::plan::{Plan, Unit};
 use crate::shared::Shared;
 use crate::workers::Job;
 
-/// Most units one job grades. Short enough that callers take turns quickly, long enough that queueing costs little.
+/// Most units one job grades. Short enough that callers take turns quickly, long enough that
+/// queueing costs little.
 const RUN_LENGTH: usize = 32;
 
 /// A unit graded.
@@ -65,10 +67,15 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
     let shared = Arc::new(Lanes {
         inner: Arc::clone(inner),
         plan: Arc::clone(plan),
-        cx: GradeContext { cancel: cancel.clone() },
+        cx: GradeContext {
+            cancel: cancel.clone(),
+        },
     });
     let lane_of = |unit: &&Unit| plan.tasks[unit.task].lane();
-    let (cpu, waiting): (Vec<&Unit>, Vec<&Unit>) = plan.units.iter().partition(|unit| lane_of(unit) == Lane::Cpu);
+    let (cpu, waiting): (Vec<&Unit>, Vec<&Unit>) = plan
+        .units
+        .iter()
+        .partition(|unit| lane_of(unit) == Lane::Cpu);
 
     for units in waiting.chunk_by(|a, b| a.task == b.task) {
         let spec = plan.tasks[units[0].task].spec;
@@ -87,7 +94,8 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
                 };
                 let done = tokio::select! {
                     biased;
-                    // Dropping a grader's future also kills the sandboxed processes that work for it.
+                    // Dropping a grader's future also kills the sandboxed processes that work for
+                    // it.
                     () = dropped.cancelled() => return,
                     () = shared.inner.stopping.cancelled() => shared.stopped(&units),
                     done = graded => done,
@@ -111,7 +119,14 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
 
     let slots = plan.batch.items.iter().map(|_| Vec::new()).collect();
     let _dropped = dropped.drop_guard();
-    Finished { plan: Arc::clone(plan), results, slots, open: plan.batch.items.len(), cancel, _dropped }
+    Finished {
+        plan: Arc::clone(plan),
+        results,
+        slots,
+        open: plan.batch.items.len(),
+        cancel,
+        _dropped,
+    }
 }
 
 impl Finished {
@@ -120,8 +135,8 @@ impl Finished {
         self.open == 0
     }
 
-    /// The next items that are done, in the order of the batch: all of them when `whole`, else those there are; `None`
-    /// when there are no more.
+    /// The next items that are done, in the order of the batch: all of them when `whole`, else
+    /// those there are; `None` when there are no more.
     pub(crate) async fn next(&mut self, whole: bool) -> Option<Vec<ItemDone>> {
         let mut wave = Vec::new();
         while self.open > 0 && (whole || wave.is_empty()) {
@@ -141,7 +156,13 @@ impl Finished {
     fn file(&mut self, parts: Vec<PartDone>, wave: &mut Vec<ItemDone>) {
         for part in parts {
             let item = part.item;
-            let Some(wanted) = self.plan.batch.items.get(item).map(|item| 1 + item.checks.len()) else {
+            let Some(wanted) = self
+                .plan
+                .batch
+                .items
+                .get(item)
+                .map(|item| 1 + item.checks.len())
+            else {
                 continue;
             };
             self.slots[item].push(part);
@@ -150,7 +171,10 @@ impl Finished {
                 parts.sort_by_key(|part| part.part);
                 let mut parts = parts.into_iter();
                 if let Some(main) = parts.next() {
-                    wave.push(ItemDone { main, checks: parts.collect() });
+                    wave.push(ItemDone {
+                        main,
+                        checks: parts.collect(),
+                    });
                     self.open -= 1;
                 }
             }
@@ -162,8 +186,12 @@ impl Finished {
         let plan = Arc::clone(&self.plan);
         let mut missing = Vec::new();
         for unit in &plan.units {
-            let item_open = self.slots[unit.item].iter().all(|done| done.part != unit.part);
-            let already_waved = wave.iter().any(|done: &ItemDone| done.main.item == unit.item);
+            let item_open = self.slots[unit.item]
+                .iter()
+                .all(|done| done.part != unit.part);
+            let already_waved = wave
+                .iter()
+                .any(|done: &ItemDone| done.main.item == unit.item);
             if item_open && !already_waved {
                 missing.push(PartDone {
                     item: unit.item,
@@ -192,7 +220,10 @@ struct Lanes {
 /// What was found out about a unit before its grader is asked.
 enum Before<'a> {
     Known(Outcome, bool),
-    Ask { prepared: &'a Arc<dyn Prepared>, key: Option<assay_core::Hash> },
+    Ask {
+        prepared: &'a Arc<dyn Prepared>,
+        key: Option<assay_core::Hash>,
+    },
 }
 
 impl Lanes {
@@ -205,7 +236,8 @@ impl Lanes {
                 let spec = self.plan.tasks[unit.task].spec;
                 let ask = || {
                     let items = [item];
-                    let grading = AssertUnwindSafe(|| prepared.grade(&items, &self.cx).now_or_never());
+                    let grading =
+                        AssertUnwindSafe(|| prepared.grade(&items, &self.cx).now_or_never());
                     match catch_unwind(grading) {
                         Ok(Some(outcomes)) => first(outcomes, spec),
                         Ok(None) => misbehaved(spec, "waited in the `cpu` lane"),
@@ -225,17 +257,28 @@ impl Lanes {
         let mut asked = Vec::with_capacity(units.len());
         for unit in units {
             match self.before(*unit) {
-                Before::Known(outcome, cached) => done.push(self.done(*unit, started, outcome, cached)),
+                Before::Known(outcome, cached) => {
+                    done.push(self.done(*unit, started, outcome, cached))
+                }
                 Before::Ask { prepared, key } => asked.push((*unit, prepared, key)),
             }
         }
-        let Some((unit, prepared, _)) = asked.first() else { return done };
+        let Some((unit, prepared, _)) = asked.first() else {
+            return done;
+        };
         let (task, hash) = (&self.plan.tasks[unit.task], self.task_hash(*unit));
         let (spec, prepared) = (task.spec, *prepared);
-        let items: Vec<&Item> = asked.iter().map(|(unit, ..)| &self.plan.batch.items[unit.item].item).collect();
+        let items: Vec<&Item> = asked
+            .iter()
+            .map(|(unit, ..)| &self.plan.batch.items[unit.item].item)
+            .collect();
         let together = items.len() > 1;
-        let mut outcomes =
-            if together { ask_waiting(prepared, &items, &self.cx).await } else { None }.unwrap_or_default();
+        let mut outcomes = if together {
+            ask_waiting(prepared, &items, &self.cx).await
+        } else {
+            None
+        }
+        .unwrap_or_default();
         for (at, (unit, _, key)) in asked.into_iter().enumerate() {
             // One by one what several could not be asked: a panic costs its own item alone.
             let mut outcome = match outcomes.get_mut(at).and_then(Option::take) {
@@ -254,17 +297,22 @@ impl Lanes {
 
     fn task_hash(&self, unit: Unit) -> assay_core::Hash {
         let batch_item = &self.plan.batch.items[unit.item];
-        batch_item.part(unit.part).map_or(batch_item.task.hash(), assay_core::Task::hash)
+        batch_item
+            .part(unit.part)
+            .map_or(batch_item.task.hash(), assay_core::Task::hash)
     }
 
     /// Results for units that were not graded before the node stopped.
     fn stopped(&self, units: &[Unit]) -> Vec<PartDone> {
         let started = self.inner.clock.monotonic();
-        units.iter().map(|unit| self.done(*unit, started, stopped(), false)).collect()
+        units
+            .iter()
+            .map(|unit| self.done(*unit, started, stopped(), false))
+            .collect()
     }
 
-    /// Returns results that need no grader: the node is stopping, the client has disconnected, the task is invalid, the
-    /// completion is too long, or the outcome is cached.
+    /// Returns results that need no grader: the node is stopping, the client has disconnected, the
+    /// task is invalid, the completion is too long, or the outcome is cached.
     fn before(&self, unit: Unit) -> Before<'_> {
         let task = &self.plan.tasks[unit.task];
         let batch_item = &self.plan.batch.items[unit.item];
@@ -272,7 +320,10 @@ impl Lanes {
             return Before::Known(stopped(), false);
         }
         if self.cx.cancel.is_cancelled() {
-            let fault = Fault::passing(ErrorCode::Cancelled, "the client went away; send the item again");
+            let fault = Fault::passing(
+                ErrorCode::Cancelled,
+                "the client went away; send the item again",
+            );
             return Before::Known(Outcome::Failed(fault), false);
         }
         let prepared = match &task.ready {
@@ -282,15 +333,26 @@ impl Lanes {
         let bytes = batch_item.item.completion.bytes();
         let most = self.inner.limits.completion_bytes;
         if bytes > most {
-            let evidence = assay_core::Evidence::new().value("bytes", bytes).value("most_bytes", most);
+            let evidence = assay_core::Evidence::new()
+                .value("bytes", bytes)
+                .value("most_bytes", most);
             let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
             return Before::Known(Outcome::Graded(grade), false);
         }
         let cacheable = task.spec.deterministic && self.plan.use_kept;
         let key = cacheable.then(|| {
-            let context = task.spec.reads_context.then(|| batch_item.item.context_hash());
+            let context = task
+                .spec
+                .reads_context
+                .then(|| batch_item.item.context_hash());
             let hash = self.task_hash(unit);
-            outcome_key(task.spec, hash, batch_item.completion_hash(), batch_item.item.meta.think_open, context)
+            outcome_key(
+                task.spec,
+                hash,
+                batch_item.completion_hash(),
+                batch_item.item.meta.think_open,
+                context,
+            )
         });
         if let Some(outcome) = key.as_ref().and_then(|key| self.inner.caches.outcome(key)) {
             return Before::Known(Outcome::clone(&outcome), true);
@@ -305,9 +367,16 @@ impl Lanes {
         outcome
     }
 
-    fn done(&self, unit: Unit, started: std::time::Duration, outcome: Outcome, cached: bool) -> PartDone {
+    fn done(
+        &self,
+        unit: Unit,
+        started: std::time::Duration,
+        outcome: Outcome,
+        cached: bool,
+    ) -> PartDone {
         let now = self.inner.clock.monotonic();
-        let micros = |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
+        let micros =
+            |span: std::time::Duration| u64::try_from(span.as_micros()).unwrap_or(u64::MAX);
         let done = PartDone {
             item: unit.item,
             part: unit.part,
@@ -319,7 +388,13 @@ impl Lanes {
             time_us: self.inner.clock.unix_us(),
         };
         if !self.cx.cancel.is_cancelled() {
-            metrics::graded(done.spec, &done.outcome, cached, done.queue_us, done.grade_us);
+            metrics::graded(
+                done.spec,
+                &done.outcome,
+                cached,
+                done.queue_us,
+                done.grade_us,
+            );
         }
         done
     }
@@ -332,13 +407,22 @@ fn stopped() -> Outcome {
 }
 
 /// An outcome for each item; `None` when the grader panics or gives another number of them.
-async fn ask_waiting(prepared: &Arc<dyn Prepared>, items: &[&Item], cx: &GradeContext) -> Option<Vec<Option<Outcome>>> {
+async fn ask_waiting(
+    prepared: &Arc<dyn Prepared>,
+    items: &[&Item],
+    cx: &GradeContext,
+) -> Option<Vec<Option<Outcome>>> {
     let grading = catch_unwind(AssertUnwindSafe(|| prepared.grade(items, cx))).ok()?;
     let outcomes = AssertUnwindSafe(grading).catch_unwind().await.ok()?;
     (outcomes.len() == items.len()).then(|| outcomes.into_iter().map(Some).collect())
 }
 
-async fn ask_alone(prepared: &Arc<dyn Prepared>, item: &Item, cx: &GradeContext, spec: &'static Spec) -> Outcome {
+async fn ask_alone(
+    prepared: &Arc<dyn Prepared>,
+    item: &Item,
+    cx: &GradeContext,
+    spec: &'static Spec,
+) -> Outcome {
     let items = [item];
     let Ok(grading) = catch_unwind(AssertUnwindSafe(|| prepared.grade(&items, cx))) else {
         return panicked(spec);
@@ -351,7 +435,11 @@ async fn ask_alone(prepared: &Arc<dyn Prepared>, item: &Item, cx: &GradeContext,
 
 /// A failure that may pass is tried once more before it is told.
 fn retried(outcome: Outcome, again: impl FnOnce() -> Outcome) -> Outcome {
-    if is_transient(&outcome) { again() } else { outcome }
+    if is_transient(&outcome) {
+        again()
+    } else {
+        outcome
+    }
 }
 
 /// Whether grading again may give another outcome.
@@ -368,10 +456,16 @@ fn first(outcomes: Vec<Outcome>, spec: &Spec) -> Outcome {
 }
 
 fn misbehaved(spec: &Spec, what: &str) -> Outcome {
-    Outcome::Failed(Fault::lasting(ErrorCode::Internal, format!("`{}` {what}; report it with the item", spec.id())))
+    Outcome::Failed(Fault::lasting(
+        ErrorCode::Internal,
+        format!("`{}` {what}; report it with the item", spec.id()),
+    ))
 }
 
 fn panicked(spec: &Spec) -> Outcome {
-    let message = format!("`{}` panicked on this item; report it with the item", spec.id());
+    let message = format!(
+        "`{}` panicked on this item; report it with the item",
+        spec.id()
+    );
     Outcome::Failed(Fault::lasting(ErrorCode::GraderPanicked, message))
 }

@@ -1,8 +1,9 @@
-//! One answer to one request, however often it is sent: in flight it waits, answered it repeats the same bytes.
+//! One answer to one request, however often it is sent: in flight it waits, answered it repeats the
+//! same bytes.
 //!
-//! The claim on a key is written with the first grades of its batch, its reply with the last. A crash between the two
-//! leaves a claim without a reply; sent again, the request becomes the same batch, whose grades have the same ids, so the
-//! record takes none of them twice.
+//! The claim on a key is written with the first grades of its batch, its reply with the last. A
+//! crash between the two leaves a claim without a reply; sent again, the request becomes the same
+//! batch, whose grades have the same ids, so the record takes none of them twice.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -57,7 +58,11 @@ pub(crate) struct TurnGuard {
 
 impl Drop for TurnGuard {
     fn drop(&mut self) {
-        let mut requests = self.in_flight.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self
+            .in_flight
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         requests.remove(&self.key);
     }
 }
@@ -68,12 +73,20 @@ impl InFlight {
         match requests.entry(keyed.key.clone()) {
             Entry::Occupied(entry) => {
                 let (request, done) = entry.get();
-                if *request == keyed.request { Ok(Turn::Wait(done.clone())) } else { Err(EngineError::KeyReused) }
+                if *request == keyed.request {
+                    Ok(Turn::Wait(done.clone()))
+                } else {
+                    Err(EngineError::KeyReused)
+                }
             }
             Entry::Vacant(entry) => {
                 let (sender, receiver) = watch::channel(());
                 entry.insert((keyed.request, receiver));
-                Ok(Turn::Mine(TurnGuard { in_flight: Arc::clone(self), key: keyed.key.clone(), _done: sender }))
+                Ok(Turn::Mine(TurnGuard {
+                    in_flight: Arc::clone(self),
+                    key: keyed.key.clone(),
+                    _done: sender,
+                }))
             }
         }
     }

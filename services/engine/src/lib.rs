@@ -1,7 +1,9 @@
-//! Owns the way of a batch: `plan -> grade -> appeal -> compose -> correct -> record`. Knows no HTTP and no database.
+//! Owns the way of a batch: `plan -> grade -> appeal -> compose -> correct -> record`. Knows no
+//! HTTP and no database.
 //!
-//! The way is readable in one function, [`Engine::grade`]; each stage is a module of its name. Grading runs on worker
-//! threads of its own, apart from the async runtime, so that a slow verdict never delays a reply that needs none.
+//! The way is readable in one function, [`Engine::grade`]; each stage is a module of its name.
+//! Grading runs on worker threads of its own, apart from the async runtime, so that a slow verdict
+//! never delays a reply that needs none.
 
 mod admission;
 mod appeal;

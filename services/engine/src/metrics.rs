@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use assay_core::channel::Appeal;
 use assay_core::{Outcome, Spec};
-use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 
 const GRADES: &str = "assay_grades_total";
 const GRADE_SECONDS: &str = "assay_grade_seconds";
@@ -16,25 +18,67 @@ const UNRECORDED: &str = "assay_grades_unrecorded_total";
 const APPEALS: &str = "assay_appeals_total";
 
 /// Names of all metrics of the engine.
-pub const NAMES: &[&str] =
-    &[GRADES, GRADE_SECONDS, QUEUE_SECONDS, BATCH_SECONDS, IN_FLIGHT, REFUSED, UNRECORDED, APPEALS];
+pub const NAMES: &[&str] = &[
+    GRADES,
+    GRADE_SECONDS,
+    QUEUE_SECONDS,
+    BATCH_SECONDS,
+    IN_FLIGHT,
+    REFUSED,
+    UNRECORDED,
+    APPEALS,
+];
 
 pub(crate) fn describe() {
-    describe_counter!(GRADES, Unit::Count, "Graded units by grader, outcome, verdict and whether the cache answered.");
-    describe_histogram!(GRADE_SECONDS, Unit::Seconds, "Time the grading of a unit took, by grader.");
-    describe_histogram!(QUEUE_SECONDS, Unit::Seconds, "Time from admission until a worker took a unit, by grader.");
-    describe_histogram!(BATCH_SECONDS, Unit::Seconds, "Time from admission of a batch until its last result.");
-    describe_gauge!(IN_FLIGHT, Unit::Count, "Items admitted and not yet answered.");
-    describe_counter!(REFUSED, Unit::Count, "Batches and bodies refused because too much work was waiting.");
+    describe_counter!(
+        GRADES,
+        Unit::Count,
+        "Graded units by grader, outcome, verdict and whether the cache answered."
+    );
+    describe_histogram!(
+        GRADE_SECONDS,
+        Unit::Seconds,
+        "Time the grading of a unit took, by grader."
+    );
+    describe_histogram!(
+        QUEUE_SECONDS,
+        Unit::Seconds,
+        "Time from admission until a worker took a unit, by grader."
+    );
+    describe_histogram!(
+        BATCH_SECONDS,
+        Unit::Seconds,
+        "Time from admission of a batch until its last result."
+    );
+    describe_gauge!(
+        IN_FLIGHT,
+        Unit::Count,
+        "Items admitted and not yet answered."
+    );
+    describe_counter!(
+        REFUSED,
+        Unit::Count,
+        "Batches and bodies refused because too much work was waiting."
+    );
     describe_counter!(
         APPEALS,
         Unit::Count,
         "Verdicts a judge looked at, by grader, judge, side and what became of them."
     );
-    describe_counter!(UNRECORDED, Unit::Count, "Grades answered with `recorded: false` because the record failed.");
+    describe_counter!(
+        UNRECORDED,
+        Unit::Count,
+        "Grades answered with `recorded: false` because the record failed."
+    );
 }
 
-pub(crate) fn graded(spec: &'static Spec, outcome: &Outcome, cached: bool, queue_us: u64, grade_us: u64) {
+pub(crate) fn graded(
+    spec: &'static Spec,
+    outcome: &Outcome,
+    cached: bool,
+    queue_us: u64,
+    grade_us: u64,
+) {
     let grader = spec.name;
     let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
     let cached = if cached { "true" } else { "false" };
@@ -67,7 +111,10 @@ pub(crate) fn unrecorded(items: usize) {
     counter!(UNRECORDED).increment(items as u64);
 }
 
-#[expect(clippy::cast_precision_loss, reason = "microseconds of a grade are far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "microseconds of a grade are far below 2^53"
+)]
 fn seconds(micros: u64) -> f64 {
     micros as f64 / 1e6
 }

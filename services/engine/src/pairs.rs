@@ -1,4 +1,5 @@
-//! Pairs that reward models learn from: collected once each, durable before they are answered for, handed out in the order of arrival.
+//! Pairs that reward models learn from: collected once each, durable before they are answered for,
+//! handed out in the order of arrival.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -31,7 +32,8 @@ pub struct Collected {
 }
 
 impl Engine {
-    /// Keeps pairs for a reward model; one that the model has already changes nothing. The answer comes when they are durable.
+    /// Keeps pairs for a reward model; one that the model has already changes nothing. The answer
+    /// comes when they are durable.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
@@ -68,14 +70,24 @@ impl Engine {
         if added > 0 {
             store.record(Arc::new(entry)).await?;
         }
-        Ok(Collected { added, known: sent - added, total: before.total + added })
+        Ok(Collected {
+            added,
+            known: sent - added,
+            total: before.total + added,
+        })
     }
 
-    /// Pairs of a reward model in the order of arrival, those with a number above `after`, at most `limit`.
+    /// Pairs of a reward model in the order of arrival, those with a number above `after`, at most
+    /// `limit`.
     ///
     /// # Errors
     /// [`ChannelError::NoRecord`], [`ChannelError::Store`].
-    pub async fn pairs(&self, model: &str, after: u64, limit: u32) -> Result<PairPage, ChannelError> {
+    pub async fn pairs(
+        &self,
+        model: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<PairPage, ChannelError> {
         Ok(self.kept()?.pairs(model, after, limit).await?)
     }
 }

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assay_core::grader::Unprepared;
-use assay_core::{BatchId, ErrorCode, Fault, Grader, GraderTable, Hash, Lane, PrepareContext, Spec, Task};
+use assay_core::{
+    BatchId, ErrorCode, Fault, Grader, GraderTable, Hash, Lane, PrepareContext, Spec, Task,
+};
 use tokio::sync::oneshot;
 
 use crate::cache::PreparedTask;
@@ -59,7 +61,12 @@ pub(crate) struct Unit {
     pub(crate) task: usize,
 }
 
-pub(crate) async fn plan(inner: &Arc<Shared>, batch: Batch, id: BatchId, use_kept: bool) -> Result<Plan, EngineError> {
+pub(crate) async fn plan(
+    inner: &Arc<Shared>,
+    batch: Batch,
+    id: BatchId,
+    use_kept: bool,
+) -> Result<Plan, EngineError> {
     let (admitted, received_us) = (inner.clock.monotonic(), inner.clock.unix_us());
     let (distinct, mut units) = distinct_tasks(inner, &batch)?;
     let tasks = prepare(inner, &batch.caller, distinct).await;
@@ -69,13 +76,29 @@ pub(crate) async fn plan(inner: &Arc<Shared>, batch: Batch, id: BatchId, use_kep
         task_of[unit.item] = unit.task;
     }
     let (graders, around) = (inner.graders.clone(), Surroundings::default());
-    Ok(Plan { id, batch, tasks, units, admitted, use_kept, received_us, graders, around, task_of })
+    Ok(Plan {
+        id,
+        batch,
+        tasks,
+        units,
+        admitted,
+        use_kept,
+        received_us,
+        graders,
+        around,
+        task_of,
+    })
 }
 
-/// Orders long work first, so that none is left when the rest is done. Units that a grader takes in groups stay
-/// together by task, at the position of the longest of them.
+/// Orders long work first, so that none is left when the rest is done. Units that a grader takes in
+/// groups stay together by task, at the position of the longest of them.
 fn order(units: &mut [Unit], tasks: &[Arc<PreparedTask>], batch: &Batch) {
-    let bytes = |unit: &Unit| batch.items.get(unit.item).map_or(0, |item| item.item.completion.bytes());
+    let bytes = |unit: &Unit| {
+        batch
+            .items
+            .get(unit.item)
+            .map_or(0, |item| item.item.completion.bytes())
+    };
     let mut longest = vec![0; tasks.len()];
     for unit in units.iter() {
         longest[unit.task] = bytes(unit).max(longest[unit.task]);
@@ -111,7 +134,10 @@ pub(crate) fn task_pointer(check: Option<&str>) -> String {
 }
 
 /// Finds the distinct tasks and checks the shape of each, before anything is graded.
-fn distinct_tasks(inner: &Shared, batch: &Batch) -> Result<(Vec<Distinct>, Vec<Unit>), EngineError> {
+fn distinct_tasks(
+    inner: &Shared,
+    batch: &Batch,
+) -> Result<(Vec<Distinct>, Vec<Unit>), EngineError> {
     let mut index_of: HashMap<Hash, usize> = HashMap::new();
     let (mut distinct, mut units) = (Vec::new(), Vec::with_capacity(batch.items.len()));
     for (item, batch_item) in batch.items.iter().enumerate() {
@@ -123,11 +149,18 @@ fn distinct_tasks(inner: &Shared, batch: &Batch) -> Result<(Vec<Distinct>, Vec<U
                     pointer: format!("/items/{item}{}", task_pointer(name)),
                     error,
                 })?;
-                distinct.push(Distinct { grader, task: task.clone() });
+                distinct.push(Distinct {
+                    grader,
+                    task: task.clone(),
+                });
                 index_of.insert(task.hash(), distinct.len() - 1);
                 distinct.len() - 1
             };
-            units.push(Unit { item, part, task: index });
+            units.push(Unit {
+                item,
+                part,
+                task: index,
+            });
         }
     }
     Ok((distinct, units))
@@ -141,7 +174,11 @@ pub(crate) fn check(inner: &Shared, task: &Task) -> Result<Arc<dyn Grader>, assa
 }
 
 /// Prepares the distinct tasks that are not in the cache, on the workers.
-async fn prepare(inner: &Arc<Shared>, caller: &Arc<str>, distinct: Vec<Distinct>) -> Vec<Arc<PreparedTask>> {
+async fn prepare(
+    inner: &Arc<Shared>,
+    caller: &Arc<str>,
+    distinct: Vec<Distinct>,
+) -> Vec<Arc<PreparedTask>> {
     let mut slots = Vec::with_capacity(distinct.len());
     let mut jobs: Vec<Job> = Vec::new();
     for Distinct { grader, task } in distinct {
@@ -168,8 +205,14 @@ async fn prepare(inner: &Arc<Shared>, caller: &Arc<str>, distinct: Vec<Distinct>
         tasks.push(match slot {
             Slot::Ready(prepared) => prepared,
             Slot::Coming(spec, receiver) => receiver.await.unwrap_or_else(|_| {
-                let fault = Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again");
-                Arc::new(PreparedTask { spec, ready: Err(Unprepared::Failed(fault)) })
+                let fault = Fault::passing(
+                    ErrorCode::ShuttingDown,
+                    "the node is shutting down; send the item again",
+                );
+                Arc::new(PreparedTask {
+                    spec,
+                    ready: Err(Unprepared::Failed(fault)),
+                })
             }),
         });
     }
@@ -178,19 +221,31 @@ async fn prepare(inner: &Arc<Shared>, caller: &Arc<str>, distinct: Vec<Distinct>
 
 enum Slot {
     Ready(Arc<PreparedTask>),
-    Coming(&'static assay_core::Spec, oneshot::Receiver<Arc<PreparedTask>>),
+    Coming(
+        &'static assay_core::Spec,
+        oneshot::Receiver<Arc<PreparedTask>>,
+    ),
 }
 
 pub(crate) fn prepare_one(inner: &Shared, grader: &dyn Grader, task: &Task) -> PreparedTask {
     let spec = grader.spec();
     if let Some(reason) = grader.unavailable() {
         let fault = Fault::lasting(ErrorCode::GraderUnavailable, reason);
-        return PreparedTask { spec, ready: Err(Unprepared::Failed(fault)) };
+        return PreparedTask {
+            spec,
+            ready: Err(Unprepared::Failed(fault)),
+        };
     }
     let cx = PrepareContext::new(&inner.graders);
     let ready = catch_unwind(AssertUnwindSafe(|| grader.prepare(task, &cx))).unwrap_or_else(|_| {
-        let message = format!("`{}` panicked while it prepared the task; report it with the task", spec.id());
-        Err(Unprepared::Failed(Fault::lasting(ErrorCode::GraderPanicked, message)))
+        let message = format!(
+            "`{}` panicked while it prepared the task; report it with the task",
+            spec.id()
+        );
+        Err(Unprepared::Failed(Fault::lasting(
+            ErrorCode::GraderPanicked,
+            message,
+        )))
     });
     PreparedTask { spec, ready }
 }

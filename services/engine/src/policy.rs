@@ -35,7 +35,11 @@ struct Body {
 
 impl Default for Policy {
     fn default() -> Self {
-        Self(Arc::new(Named { name: DEFAULT.to_owned(), body: None, rules: Rules::default() }))
+        Self(Arc::new(Named {
+            name: DEFAULT.to_owned(),
+            body: None,
+            rules: Rules::default(),
+        }))
     }
 }
 
@@ -54,12 +58,22 @@ impl Policy {
     /// [`PolicyError`] at the `type` of the first that is not.
     pub fn check_judges(&self, graders: &GraderTable) -> Result<(), PolicyError> {
         for (at, rule) in self.rules().appeals.iter().enumerate() {
-            let name = rule.judge.get("type").and_then(Value::as_str).unwrap_or_default();
+            let name = rule
+                .judge
+                .get("type")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             if graders.by_name(name).is_none() {
-                let known: Vec<String> = graders.iter().map(|grader| format!("`{}`", grader.spec().name)).collect();
+                let known: Vec<String> = graders
+                    .iter()
+                    .map(|grader| format!("`{}`", grader.spec().name))
+                    .collect();
                 return Err(PolicyError {
                     pointer: format!("/appeals/{at}/judge/type"),
-                    message: format!("no grader is named `{name}`; this node has {}", known.join(", ")),
+                    message: format!(
+                        "no grader is named `{name}`; this node has {}",
+                        known.join(", ")
+                    ),
                 });
             }
         }
@@ -75,8 +89,15 @@ impl Policy {
             })?;
         }
         let json = rules.to_json().to_string();
-        let body = Body { hash: Hash::of(json.as_bytes()), json };
-        Ok(Self(Arc::new(Named { name: name.to_owned(), body: Some(body), rules })))
+        let body = Body {
+            hash: Hash::of(json.as_bytes()),
+            json,
+        };
+        Ok(Self(Arc::new(Named {
+            name: name.to_owned(),
+            body: Some(body),
+            rules,
+        })))
     }
 
     /// The name in requests and in the record; `inline` for one that a request wrote out.
@@ -131,7 +152,10 @@ pub struct Policies(Arc<BTreeMap<String, Policy>>);
 
 impl Default for Policies {
     fn default() -> Self {
-        Self(Arc::new(BTreeMap::from([(DEFAULT.to_owned(), Policy::default())])))
+        Self(Arc::new(BTreeMap::from([(
+            DEFAULT.to_owned(),
+            Policy::default(),
+        )])))
     }
 }
 
@@ -139,14 +163,20 @@ impl Policies {
     /// The default policy and these.
     ///
     /// # Errors
-    /// The name of the first that cannot be used, and why. `default` and `inline` are names with a meaning of their own.
-    pub fn new<'j>(named: impl IntoIterator<Item = (&'j str, &'j Value)>) -> Result<Self, (String, PolicyError)> {
+    /// The name of the first that cannot be used, and why. `default` and `inline` are names with a
+    /// meaning of their own.
+    pub fn new<'j>(
+        named: impl IntoIterator<Item = (&'j str, &'j Value)>,
+    ) -> Result<Self, (String, PolicyError)> {
         let mut policies = BTreeMap::from([(DEFAULT.to_owned(), Policy::default())]);
         for (name, json) in named {
             let refuse = |error: PolicyError| (name.to_owned(), error);
             if name == DEFAULT || name == INLINE {
                 let message = format!("`{name}` has a meaning of its own; choose another name");
-                return Err(refuse(PolicyError { pointer: String::new(), message }));
+                return Err(refuse(PolicyError {
+                    pointer: String::new(),
+                    message,
+                }));
             }
             policies.insert(name.to_owned(), Policy::read(name, json).map_err(refuse)?);
         }
@@ -160,7 +190,10 @@ impl Policies {
     pub fn named(&self, name: &str) -> Result<Policy, UnknownPolicy> {
         self.0.get(name).cloned().ok_or_else(|| {
             let known: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
-            UnknownPolicy { name: name.to_owned(), known: known.join(", ") }
+            UnknownPolicy {
+                name: name.to_owned(),
+                known: known.join(", "),
+            }
         })
     }
 
@@ -183,7 +216,12 @@ mod tests {
         assert_eq!(policies.named("default").unwrap(), Policy::default());
         let error = policies.named("defualt").unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownPolicy);
-        assert!(error.to_string().contains("this node has `default`, `short`"), "{error}");
+        assert!(
+            error
+                .to_string()
+                .contains("this node has `default`, `short`"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -197,14 +235,18 @@ mod tests {
         let one = Policy::inline(&json!({ "summary": "a", "coefficient": "rloo" })).unwrap();
         let other = Policy::inline(&json!({ "coefficient": "rloo", "summary": "a" })).unwrap();
         assert_eq!(one.hash(), other.hash());
-        assert_ne!(one.hash(), Policy::inline(&json!({ "summary": "b" })).unwrap().hash());
+        assert_ne!(
+            one.hash(),
+            Policy::inline(&json!({ "summary": "b" })).unwrap().hash()
+        );
         assert_eq!(Policy::default().hash(), None);
     }
 
     #[test]
     fn a_template_is_read_with_its_policy() {
         let judge = json!({ "type": "math", "answer": "{{ task.answer" });
-        let error = Policy::inline(&json!({ "appeals": [{ "judge": judge, "negatives": 0.5 }] })).unwrap_err();
+        let error = Policy::inline(&json!({ "appeals": [{ "judge": judge, "negatives": 0.5 }] }))
+            .unwrap_err();
         assert_eq!(error.pointer, "/appeals/0/judge/answer");
     }
 }

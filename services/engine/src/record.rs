@@ -12,9 +12,15 @@ use crate::reply::ItemResult;
 use crate::surroundings::prompt_key;
 
 /// The durable entry for these results, with the idempotency claim it opens or closes.
-pub(crate) fn entry<'a>(plan: &Plan, results: impl Iterator<Item = &'a ItemResult>, claim: Option<Claim>) -> Entry {
+pub(crate) fn entry<'a>(
+    plan: &Plan,
+    results: impl Iterator<Item = &'a ItemResult>,
+    claim: Option<Claim>,
+) -> Entry {
     let mut bodies = Bodies::default();
-    let grades = results.map(|result| row(plan, result, &mut bodies)).collect();
+    let grades = results
+        .map(|result| row(plan, result, &mut bodies))
+        .collect();
     Entry {
         batch: plan.id,
         caller: Arc::clone(&plan.batch.caller),
@@ -39,7 +45,11 @@ struct Bodies {
 impl Bodies {
     fn keep(&mut self, hash: Hash, kind: BodyKind, content: impl FnOnce() -> Vec<u8>) -> Hash {
         if self.seen.insert(hash) {
-            self.list.push(Body { hash, kind, content: content() });
+            self.list.push(Body {
+                hash,
+                kind,
+                content: content(),
+            });
         }
         hash
     }
@@ -56,10 +66,14 @@ impl Bodies {
 fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     let batch = &plan.batch;
     let item = &batch.items[result.position];
-    let task_hash = bodies.keep(item.task.hash(), BodyKind::Task, || item.task.body.get().into());
+    let task_hash = bodies.keep(item.task.hash(), BodyKind::Task, || {
+        item.task.body.get().into()
+    });
     let completion_hash = bodies.completion(item.completion_hash(), &item.item.completion);
-    let prompt_hash =
-        item.prompt_hash().zip(item.item.prompt.as_ref()).map(|(hash, prompt)| bodies.completion(hash, prompt));
+    let prompt_hash = item
+        .prompt_hash()
+        .zip(item.item.prompt.as_ref())
+        .map(|(hash, prompt)| bodies.completion(hash, prompt));
     let policy = batch.policy_of(item);
     let policy_hash = policy
         .hash()
@@ -69,7 +83,10 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     let components: Vec<Value> = result.components().map(component).collect();
     let steps = grade.map_or(&[][..], |grade| &grade.steps);
     let measures = grade.map(|grade| {
-        let named = grade.measures.iter().map(|(name, measure)| ((*name).to_owned(), json!(measure)));
+        let named = grade
+            .measures
+            .iter()
+            .map(|(name, measure)| ((*name).to_owned(), json!(measure)));
         named.collect::<Map<_, _>>()
     });
     GradeRecord {
@@ -100,12 +117,22 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         reward: result.reward.map(assay_core::Reward::get),
         coefficient: result.coefficient,
         components_json: text_unless(components.is_empty(), &components),
-        composition_json: result.composition.as_ref().map(|json| json.get().to_owned()),
+        composition_json: result
+            .composition
+            .as_ref()
+            .map(|json| json.get().to_owned()),
         steps_json: text_unless(steps.is_empty(), &steps),
         measures_json: measures.and_then(|measures| text_unless(measures.is_empty(), &measures)),
-        evidence_json: grade.and_then(|grade| text_unless(grade.evidence.is_empty(), &grade.evidence)),
-        error_json: result.outcome.fault().and_then(|fault| text_unless(false, fault)),
-        meta_json: text_unless(item.item.meta == assay_core::Meta::default(), &item.item.meta),
+        evidence_json: grade
+            .and_then(|grade| text_unless(grade.evidence.is_empty(), &grade.evidence)),
+        error_json: result
+            .outcome
+            .fault()
+            .and_then(|fault| text_unless(false, fault)),
+        meta_json: text_unless(
+            item.item.meta == assay_core::Meta::default(),
+            &item.item.meta,
+        ),
         checks_json: checks_json(item),
         deterministic: grade.is_none_or(|grade| grade.deterministic),
         cached: result.cached,
@@ -116,9 +143,14 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
     }
 }
 
-/// Serialises unless there is nothing. The types hold finite numbers and string keys, so it cannot fail.
+/// Serialises unless there is nothing. The types hold finite numbers and string keys, so it cannot
+/// fail.
 fn text_unless(absent: bool, value: &impl serde::Serialize) -> Option<String> {
-    if absent { None } else { serde_json::to_string(value).ok() }
+    if absent {
+        None
+    } else {
+        serde_json::to_string(value).ok()
+    }
 }
 
 fn component(component: &Component) -> Value {
@@ -141,6 +173,9 @@ fn checks_json(item: &crate::BatchItem) -> Option<String> {
     if item.checks.is_empty() {
         return None;
     }
-    let members = item.checks.iter().map(|(name, task)| format!("{}:{}", Value::from(name.as_str()), task.body.get()));
+    let members = item
+        .checks
+        .iter()
+        .map(|(name, task)| format!("{}:{}", Value::from(name.as_str()), task.body.get()));
     Some(format!("{{{}}}", members.collect::<Vec<_>>().join(",")))
 }

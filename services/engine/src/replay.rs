@@ -1,4 +1,5 @@
-//! Grading a stored item again with this binary: the same bodies, the same way, nothing from the cache.
+//! Grading a stored item again with this binary: the same bodies, the same way, nothing from the
+//! cache.
 
 mod shelf;
 
@@ -92,7 +93,8 @@ impl ReplayError {
     }
 }
 
-/// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks beside a task stay as they are.
+/// Fields to set in stored tasks before they are graded again, as JSON values by name. Checks
+/// beside a task stay as they are.
 pub type ReplayOptions = BTreeMap<String, Box<RawValue>>;
 
 impl Engine {
@@ -105,8 +107,9 @@ impl Engine {
         replays.pop().unwrap_or(Err(ReplayError::NotFound(id)))
     }
 
-    /// Grades stored items again as one batch, in the order of `ids`, with `options` set in their tasks. Nothing is recorded. An item that
-    /// cannot be graded again, because its bodies are gone or its task is refused, does not keep the others from it.
+    /// Grades stored items again as one batch, in the order of `ids`, with `options` set in their
+    /// tasks. Nothing is recorded. An item that cannot be graded again, because its bodies are gone
+    /// or its task is refused, does not keep the others from it.
     ///
     /// # Errors
     /// [`ReplayError`] when the record cannot be read or the engine refuses the batch.
@@ -120,7 +123,10 @@ impl Engine {
         let (mut rows, mut items) = (Vec::with_capacity(ids.len()), Vec::with_capacity(ids.len()));
         for id in ids {
             let found = match shelf.item(*id, options).await {
-                Ok((row, item)) => self.check(&item).map(|()| (row, item)).map_err(ReplayError::from),
+                Ok((row, item)) => self
+                    .check(&item)
+                    .map(|()| (row, item))
+                    .map_err(ReplayError::from),
                 Err(error @ ReplayError::Store(_)) => return Err(error),
                 Err(error) => Err(error),
             };
@@ -130,13 +136,19 @@ impl Engine {
             }));
         }
         if items.is_empty() {
-            return Ok(rows.into_iter().filter_map(|row| row.err().map(Err)).collect());
+            return Ok(rows
+                .into_iter()
+                .filter_map(|row| row.err().map(Err))
+                .collect());
         }
         let reply = self.grade_apart(Batch::new("replay", items)).await?;
         let mut results = reply.results();
         rows.into_iter()
             .map(|row| match row {
-                Ok(row) => Ok(Ok(replayed(row, results.next().ok_or(EngineError::ShuttingDown)?))),
+                Ok(row) => Ok(Ok(replayed(
+                    row,
+                    results.next().ok_or(EngineError::ShuttingDown)?,
+                ))),
                 Err(error) => Ok(Err(error)),
             })
             .collect()
@@ -145,7 +157,11 @@ impl Engine {
 
 /// A task that its grader refuses now.
 fn refused(error: TaskError) -> ReplayError {
-    EngineError::Task { pointer: "/task".to_owned(), error }.into()
+    EngineError::Task {
+        pointer: "/task".to_owned(),
+        error,
+    }
+    .into()
 }
 
 fn replayed(row: GradeRecord, result: &ItemResult) -> Replay {
@@ -162,5 +178,10 @@ fn replayed(row: GradeRecord, result: &ItemResult) -> Replay {
         verdict: row.verdict,
         score: row.score,
     };
-    Replay { grade: row.grade, then, now, outcome: result.outcome.clone() }
+    Replay {
+        grade: row.grade,
+        then,
+        now,
+        outcome: result.outcome.clone(),
+    }
 }

@@ -59,11 +59,15 @@ pub struct ItemResult {
 impl ItemResult {
     /// Nested tasks of the grader, then checks beside the task.
     pub fn components(&self) -> impl Iterator<Item = &Component> {
-        let nested = self.outcome.grade().map_or(&[][..], |grade| &grade.components);
+        let nested = self
+            .outcome
+            .grade()
+            .map_or(&[][..], |grade| &grade.components);
         nested.iter().chain(&self.check_components)
     }
 
-    /// Whether the item passed after all: as its judge says where that has the last word, else as its grader does.
+    /// Whether the item passed after all: as its judge says where that has the last word, else as
+    /// its grader does.
     #[must_use]
     pub fn final_pass(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)
@@ -72,17 +76,20 @@ impl ItemResult {
     /// Its score after all; `None` for an item without one.
     #[must_use]
     pub fn final_score(&self) -> Option<Score> {
-        self.score_after_appeal.or(self.outcome.grade().map(|grade| grade.score))
+        self.score_after_appeal
+            .or(self.outcome.grade().map(|grade| grade.score))
     }
 
-    /// The answer, so that equal texts are equal answers as far as the grader says: all right ones are the gold, the others have
-    /// their normal form, or stand as they were extracted.
+    /// The answer, so that equal texts are equal answers as far as the grader says: all right ones
+    /// are the gold, the others have their normal form, or stand as they were extracted.
     #[must_use]
     pub fn answer(&self) -> Option<&str> {
         let evidence = self.outcome.grade()?.evidence.as_map();
         let text = |name: &str| evidence.get(name)?.as_str().map(str::trim);
         let right = (self.pass == Some(true)).then(|| text("gold")).flatten();
-        right.or_else(|| text("answer_normal")).or_else(|| text("extracted"))
+        right
+            .or_else(|| text("answer_normal"))
+            .or_else(|| text("extracted"))
     }
 }
 
@@ -122,7 +129,10 @@ pub struct Reply {
 
 impl Reply {
     pub(crate) fn new(plan: &Arc<Plan>) -> Self {
-        Self { plan: Arc::clone(plan), waves: Vec::new() }
+        Self {
+            plan: Arc::clone(plan),
+            waves: Vec::new(),
+        }
     }
 
     pub(crate) fn push(&mut self, wave: Wave) {
@@ -155,7 +165,8 @@ impl Reply {
         &self.plan.batch.items[result.position]
     }
 
-    /// Results in the order they became visible: the order of the batch when it was delivered whole.
+    /// Results in the order they became visible: the order of the batch when it was delivered
+    /// whole.
     pub fn results(&self) -> impl Iterator<Item = &ItemResult> {
         self.waves.iter().flat_map(|wave| wave.iter())
     }

@@ -1,4 +1,5 @@
-//! What all batches of a node share: graders, record, clock, workers, caches, doors; and what bounds them.
+//! What all batches of a node share: graders, record, clock, workers, caches, doors; and what
+//! bounds them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,11 +33,13 @@ pub struct Limits {
     pub prepared_bytes: u64,
     /// Bytes of outcomes kept.
     pub outcome_bytes: u64,
-    /// Items at once in the lane of cells. A few more than cells: while one item compares, another runs.
+    /// Items at once in the lane of cells. A few more than cells: while one item compares, another
+    /// runs.
     pub in_cells: usize,
     /// Items at once in each other lane that waits for others.
     pub waiting: usize,
-    /// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others wait for.
+    /// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others
+    /// wait for.
     pub delivery: Duration,
 }
 
@@ -84,7 +87,8 @@ pub(crate) struct Shared {
     pub(crate) workers: Workers,
     pub(crate) caches: Caches,
     pub(crate) tasks: TaskTracker,
-    /// Cancelled when the time to finish has ended: items that are not graded by then fail with a retryable error.
+    /// Cancelled when the time to finish has ended: items that are not graded by then fail with a
+    /// retryable error.
     pub(crate) stopping: CancellationToken,
     pub(crate) in_flight: Arc<InFlight>,
     pub(crate) policies: Policies,
@@ -100,13 +104,25 @@ pub(crate) struct Shared {
 
 impl Shared {
     pub(crate) fn start(parts: EngineParts) -> std::io::Result<Self> {
-        let EngineParts { graders, store, clock, ids, limits, policies, channels } = parts;
+        let EngineParts {
+            graders,
+            store,
+            clock,
+            ids,
+            limits,
+            policies,
+            channels,
+        } = parts;
         metrics::describe();
         let lane = |wide: usize| Arc::new(Semaphore::new(wide.clamp(1, Semaphore::MAX_PERMITS)));
         Ok(Self {
             graders,
             store,
-            admission: Admission::new(limits.items_in_flight, limits.body_bytes_in_flight, Arc::clone(&clock)),
+            admission: Admission::new(
+                limits.items_in_flight,
+                limits.body_bytes_in_flight,
+                Arc::clone(&clock),
+            ),
             clock,
             ids,
             workers: Workers::start(limits.workers)?,

@@ -61,7 +61,10 @@ impl Engine {
         wish.settings.check()?;
         let store = self.store().ok_or(ChannelError::NoRecord)?;
         let keys = (!wish.keys.is_empty()).then_some(wish.keys.as_slice());
-        let visits = store.visits(&wish.run, keys).await.map_err(ChannelError::Store)?;
+        let visits = store
+            .visits(&wish.run, keys)
+            .await
+            .map_err(ChannelError::Store)?;
         if let (None, Some((channel, version))) = (wish.settings.rates, &wish.channel) {
             wish.settings.rates = self.channels().await?.of(channel, *version, None).usable();
         }
@@ -72,8 +75,16 @@ impl Engine {
     }
 }
 
-fn choose(wish: &Wish, visits: &BTreeMap<String, Vec<Visit>>, seed: u64) -> Result<Vec<Suggested>, BadSetting> {
-    let keys: BTreeSet<&str> = visits.keys().chain(&wish.keys).map(String::as_str).collect();
+fn choose(
+    wish: &Wish,
+    visits: &BTreeMap<String, Vec<Visit>>,
+    seed: u64,
+) -> Result<Vec<Suggested>, BadSetting> {
+    let keys: BTreeSet<&str> = visits
+        .keys()
+        .chain(&wish.keys)
+        .map(String::as_str)
+        .collect();
     let candidates: Vec<Candidate<'_>> = keys
         .into_iter()
         .map(|key| Candidate {
@@ -97,8 +108,8 @@ fn choose(wish: &Wish, visits: &BTreeMap<String, Vec<Visit>>, seed: u64) -> Resu
         .collect())
 }
 
-/// Numbers uniform in \[0, 1) that follow from a run and a seed: SplitMix64 (Steele, Lea and Flood 2014,
-/// doi 10.1145/2660193.2660195) from a hash of both.
+/// Numbers uniform in \[0, 1) that follow from a run and a seed: SplitMix64 (Steele, Lea and Flood
+/// 2014, doi 10.1145/2660193.2660195) from a hash of both.
 fn uniform(run: &str, seed: u64) -> impl FnMut() -> f64 {
     let hash = Hash::of_parts(&[run.as_bytes(), &seed.to_le_bytes()]);
     let [a, b, c, d, e, f, g, h, ..] = *hash.as_bytes();
@@ -120,9 +131,14 @@ mod tests {
 
     #[test]
     fn numbers_are_uniform_and_follow_from_the_seed() {
-        let (mut one, mut same, mut other) = (uniform("run", 1), uniform("run", 1), uniform("run", 2));
+        let (mut one, mut same, mut other) =
+            (uniform("run", 1), uniform("run", 1), uniform("run", 2));
         let numbers: Vec<f64> = (0..10_000).map(|_| one()).collect();
-        assert!(numbers.iter().all(|number| (0.0..1.0).contains(number) && (number - same()).abs() < 1e-15));
+        assert!(
+            numbers
+                .iter()
+                .all(|number| (0.0..1.0).contains(number) && (number - same()).abs() < 1e-15)
+        );
         assert!((numbers[0] - other()).abs() > 1e-9);
         // Four standard errors of the mean of 10,000: 4 * 0.2887 / 100.
         let mean = numbers.iter().sum::<f64>() / 10_000.0;

@@ -1,4 +1,5 @@
-//! What the items of a batch stand in: channels and what is known of their noise, groups and their policies, histories of prompts.
+//! What the items of a batch stand in: channels and what is known of their noise, groups and their
+//! policies, histories of prompts.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -22,13 +23,15 @@ pub(crate) struct Surroundings {
     pub(crate) channels: Vec<Channel>,
     /// Place of each item's channel in the list.
     pub(crate) channel_of: Vec<usize>,
-    /// Members of each group, in the order the groups first appear; an item without a group is a group of one.
+    /// Members of each group, in the order the groups first appear; an item without a group is a
+    /// group of one.
     pub(crate) groups: Vec<Vec<usize>>,
     /// Earlier visits by the name of the prompt; `None` when nothing of this batch looks at them.
     pub(crate) history: Option<BTreeMap<String, Vec<Visit>>>,
     /// Whether any policy sends verdicts to a judge.
     pub(crate) appeals: bool,
-    /// Whether the batch is delivered in one wave: a policy looks at groups as a whole, or has a budget.
+    /// Whether the batch is delivered in one wave: a policy looks at groups as a whole, or has a
+    /// budget.
     pub(crate) at_once: bool,
 }
 
@@ -45,29 +48,58 @@ impl Surroundings {
     /// Looks at the channels, groups and histories of a planned batch.
     pub(crate) async fn of(inner: &Shared, plan: &Plan) -> Self {
         let batch = &plan.batch;
-        let ledger = inner.known.current(inner.store.as_ref(), plan.admitted).await;
-        let mut around = Self { groups: groups_of(batch), ..Self::default() };
+        let ledger = inner
+            .known
+            .current(inner.store.as_ref(), plan.admitted)
+            .await;
+        let mut around = Self {
+            groups: groups_of(batch),
+            ..Self::default()
+        };
         let mut places: HashMap<String, usize> = HashMap::new();
         let policies = policies(batch);
-        let stated: Vec<&Policy> = policies.iter().copied().filter(|policy| !policy.rules().rates.is_empty()).collect();
+        let stated: Vec<&Policy> = policies
+            .iter()
+            .copied()
+            .filter(|policy| !policy.rules().rates.is_empty())
+            .collect();
         for (at, item) in batch.items.iter().enumerate() {
             let spec = plan.spec(at);
-            let name = format!("{}/{}", spec.name, item.channel.as_deref().unwrap_or("default"));
+            let name = format!(
+                "{}/{}",
+                spec.name,
+                item.channel.as_deref().unwrap_or("default")
+            );
             let place = *places.entry(name).or_insert_with_key(|name| {
                 // Checked before: whoever states rates of a channel states the same.
-                let declared = stated.iter().find_map(|policy| policy.rules().rates.get(name)).copied();
+                let declared = stated
+                    .iter()
+                    .find_map(|policy| policy.rules().rates.get(name))
+                    .copied();
                 let report = ledger.of(name, spec.version, declared);
-                around.channels.push(Channel { name: name.as_str().into(), report });
+                around.channels.push(Channel {
+                    name: name.as_str().into(),
+                    report,
+                });
                 around.channels.len() - 1
             });
             around.channel_of.push(place);
         }
-        around.appeals = policies.iter().any(|policy| !policy.rules().appeals.is_empty());
+        around.appeals = policies
+            .iter()
+            .any(|policy| !policy.rules().appeals.is_empty());
         // A budget is shared out over the whole batch: what finishes first must not take it all.
         let budgeted = |policy: &&Policy| policy.rules().appeals.iter().any(Appeals::is_budgeted);
-        around.at_once = policies.iter().any(|policy| !policy.rules().is_plain() || budgeted(policy));
-        let looks_back = batch.statistics.iter().any(|statistic| looks_back(*statistic))
-            || policies.iter().any(|policy| policy.rules().coefficient == Some(Estimator::Dcpo));
+        around.at_once = policies
+            .iter()
+            .any(|policy| !policy.rules().is_plain() || budgeted(policy));
+        let looks_back = batch
+            .statistics
+            .iter()
+            .any(|statistic| looks_back(*statistic))
+            || policies
+                .iter()
+                .any(|policy| policy.rules().coefficient == Some(Estimator::Dcpo));
         if looks_back {
             around.history = history(inner, batch).await;
         }
@@ -80,8 +112,8 @@ impl Surroundings {
     }
 }
 
-/// The channels as they are in these results of the batch: a judge that decides some of the verdicts makes another channel of them. In
-/// the order of [`Surroundings::channels`].
+/// The channels as they are in these results of the batch: a judge that decides some of the
+/// verdicts makes another channel of them. In the order of [`Surroundings::channels`].
 pub(crate) fn in_batch<'r>(
     plan: &'r Plan,
     seen: impl Iterator<Item = (usize, Option<bool>, Option<&'r Appeal>)>,
@@ -99,16 +131,34 @@ pub(crate) fn in_batch<'r>(
         side.verdicts += 1;
         if let Some(appeal) = appeal.filter(|appeal| appeal.binding) {
             side.decided += 1;
-            side.judge = Some((appeal.judge.as_str(), appeal.sensitivity, appeal.specificity));
+            side.judge = Some((
+                appeal.judge.as_str(),
+                appeal.sensitivity,
+                appeal.specificity,
+            ));
         }
     }
-    let reports = plan.around.channels.iter().zip(sides).map(|(channel, sides)| {
-        let [negatives, positives] = sides.map(|side| f64::from(side.decided) / f64::from(side.verdicts.max(1)));
-        channel.report.clone().in_batch([
-            Bound { passes: false, share: negatives, judge: sides[0].judge },
-            Bound { passes: true, share: positives, judge: sides[1].judge },
-        ])
-    });
+    let reports = plan
+        .around
+        .channels
+        .iter()
+        .zip(sides)
+        .map(|(channel, sides)| {
+            let [negatives, positives] =
+                sides.map(|side| f64::from(side.decided) / f64::from(side.verdicts.max(1)));
+            channel.report.clone().in_batch([
+                Bound {
+                    passes: false,
+                    share: negatives,
+                    judge: sides[0].judge,
+                },
+                Bound {
+                    passes: true,
+                    share: positives,
+                    judge: sides[1].judge,
+                },
+            ])
+        });
     reports.collect()
 }
 
@@ -117,15 +167,17 @@ fn policies(batch: &Batch) -> Vec<&Policy> {
     let mut policies: Vec<&Policy> = Vec::new();
     for item in &batch.items {
         let policy = batch.policy_of(item);
-        if policies.last().is_none_or(|last| !last.is(policy)) && policies.iter().all(|known| !known.is(policy)) {
+        if policies.last().is_none_or(|last| !last.is(policy))
+            && policies.iter().all(|known| !known.is(policy))
+        {
             policies.push(policy);
         }
     }
     policies
 }
 
-/// Refuses groups whose members ask for different policies, because a group has one baseline, and policies that state different rates
-/// of one channel, because a channel has one pair of them.
+/// Refuses groups whose members ask for different policies, because a group has one baseline, and
+/// policies that state different rates of one channel, because a channel has one pair of them.
 pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
     check_groups(batch)?;
     check_channels(batch)?;
@@ -139,7 +191,8 @@ pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
                     code: ErrorCode::InvalidPolicy,
                     pointer: "/items".to_owned(),
                     message: format!(
-                        "the policies `{first}` and `{other}` state different rates of `{channel}`; send them in two requests"
+                        "the policies `{first}` and `{other}` state different rates of \
+                         `{channel}`; send them in two requests"
                     ),
                 });
             }
@@ -148,7 +201,8 @@ pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Most channels of one batch. A channel is a family of tasks whose verifier errs alike, and rates need many items of each.
+/// Most channels of one batch. A channel is a family of tasks whose verifier errs alike, and rates
+/// need many items of each.
 const MAX_CHANNELS: usize = 256;
 
 fn check_channels(batch: &Batch) -> Result<(), EngineError> {
@@ -160,7 +214,8 @@ fn check_channels(batch: &Batch) -> Result<(), EngineError> {
                 code: ErrorCode::InvalidField,
                 pointer: format!("/items/{at}/channel"),
                 message: format!(
-                    "the batch has more than {MAX_CHANNELS} channels; a channel is a family of many tasks"
+                    "the batch has more than {MAX_CHANNELS} channels; a channel is a family of \
+                     many tasks"
                 ),
             });
         }
@@ -171,14 +226,20 @@ fn check_channels(batch: &Batch) -> Result<(), EngineError> {
 fn check_groups(batch: &Batch) -> Result<(), EngineError> {
     let mut first: HashMap<&str, usize> = HashMap::new();
     for (at, item) in batch.items.iter().enumerate() {
-        let Some(group) = item.group.as_deref() else { continue };
+        let Some(group) = item.group.as_deref() else {
+            continue;
+        };
         let of_group = *first.entry(group).or_insert(at);
-        if !batch.policy_of(item).is(batch.policy_of(&batch.items[of_group])) {
+        if !batch
+            .policy_of(item)
+            .is(batch.policy_of(&batch.items[of_group]))
+        {
             return Err(EngineError::Refused {
                 code: ErrorCode::InvalidPolicy,
                 pointer: format!("/items/{at}/policy"),
                 message: format!(
-                    "the group `{group}` has another policy at `/items/{of_group}`; give all its items one"
+                    "the group `{group}` has another policy at `/items/{of_group}`; give all its \
+                     items one"
                 ),
             });
         }
@@ -186,7 +247,8 @@ fn check_groups(batch: &Batch) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Visits to the prompts of the batch before it. Without a run or a record there is no history; one that cannot be read is none either.
+/// Visits to the prompts of the batch before it. Without a run or a record there is no history; one
+/// that cannot be read is none either.
 async fn history(inner: &Shared, batch: &Batch) -> Option<BTreeMap<String, Vec<Visit>>> {
     let (run, store) = (batch.run.as_deref()?, inner.store.as_ref()?);
     let mut keys: Vec<String> = batch.items.iter().map(prompt_key).collect();
@@ -196,12 +258,15 @@ async fn history(inner: &Shared, batch: &Batch) -> Option<BTreeMap<String, Vec<V
         Ok(mut visits) => {
             // Sent again, a batch is not its own past, and what came after it is none either.
             if let Some(step) = batch.step {
-                visits.values_mut().for_each(|visits| visits.retain(|visit| visit.step.is_none_or(|of| of < step)));
+                visits.values_mut().for_each(|visits| {
+                    visits.retain(|visit| visit.step.is_none_or(|of| of < step))
+                });
             }
             Some(visits)
         }
         Err(error) => {
-            tracing::warn!(%error, "the history of prompts cannot be read: the batch goes on without it");
+            tracing::warn!(%error, "the history of prompts cannot be read: the batch goes on \
+                                    without it");
             None
         }
     }
@@ -225,7 +290,8 @@ fn groups_of(batch: &Batch) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Name under which the item's history is kept. Items of the same prompt and task share it, whatever run or step they come from.
+/// Name under which the item's history is kept. Items of the same prompt and task share it,
+/// whatever run or step they come from.
 pub(crate) fn prompt_key(item: &BatchItem) -> String {
     if let Some(key) = &item.prompt_key {
         return key.clone();
@@ -239,5 +305,8 @@ pub(crate) fn prompt_key(item: &BatchItem) -> String {
 
 /// Whether a statistic looks at earlier visits.
 fn looks_back(statistic: Statistic) -> bool {
-    matches!(statistic, Statistic::Advantage(Estimator::Dcpo) | Statistic::Curriculum | Statistic::ExtraRollouts)
+    matches!(
+        statistic,
+        Statistic::Advantage(Estimator::Dcpo) | Statistic::Curriculum | Statistic::ExtraRollouts
+    )
 }

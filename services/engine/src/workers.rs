@@ -1,7 +1,7 @@
 //! Worker threads, one for each core, apart from the async runtime, served fairly between callers.
 //!
-//! Each caller has its own lane; workers take one job from each lane in turn, so that a caller with ten thousand jobs
-//! waiting delays another caller's one job by at most one job a caller.
+//! Each caller has its own lane; workers take one job from each lane in turn, so that a caller with
+//! ten thousand jobs waiting delays another caller's one job by at most one job a caller.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// Stack of a worker. Readers are bounded to a depth of 256; this is room to spare, and only touched pages cost memory.
+/// Stack of a worker. Readers are bounded to a depth of 256; this is room to spare, and only
+/// touched pages cost memory.
 const STACK_BYTES: usize = 16 << 20;
 
 pub(crate) struct Workers {
@@ -35,7 +36,9 @@ impl FairQueue {
     fn push(&mut self, caller: &Arc<str>, jobs: impl IntoIterator<Item = Job>) {
         match self.lanes.iter_mut().find(|(name, _)| name == caller) {
             Some((_, lane)) => lane.extend(jobs),
-            None => self.lanes.push_back((Arc::clone(caller), jobs.into_iter().collect())),
+            None => self
+                .lanes
+                .push_back((Arc::clone(caller), jobs.into_iter().collect())),
         }
     }
 
@@ -63,7 +66,11 @@ impl Workers {
                     .spawn(move || work(&shared))
             })
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { shared, threads: Mutex::new(threads), count })
+        Ok(Self {
+            shared,
+            threads: Mutex::new(threads),
+            count,
+        })
     }
 
     pub(crate) fn count(&self) -> usize {
@@ -72,31 +79,48 @@ impl Workers {
 
     /// Queues jobs of one caller, in order. After [`Workers::stop`] jobs are dropped.
     pub(crate) fn submit(&self, caller: &Arc<str>, jobs: Vec<Job>) {
-        let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut queue = self
+            .shared
+            .queue
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         if queue.closed {
             return;
         }
         let many = jobs.len() > 1;
         queue.push(caller, jobs);
         drop(queue);
-        if many { self.shared.ready.notify_all() } else { self.shared.ready.notify_one() }
+        if many {
+            self.shared.ready.notify_all()
+        } else {
+            self.shared.ready.notify_one()
+        }
     }
 
     /// Lets the workers finish what they hold, drops what still waits, and joins them.
     pub(crate) fn stop(&self) {
         let waiting = {
-            let mut queue = self.shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut queue = self
+                .shared
+                .queue
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             queue.closed = true;
             std::mem::take(&mut queue.lanes)
         };
         // Dropped outside the lock: a job's own drop may do anything.
         drop(waiting);
         self.shared.ready.notify_all();
-        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        let threads =
+            std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let own = std::thread::current().id();
         // A job may drop the last reference to its engine; its worker cannot wait for itself.
-        for thread in threads.into_iter().filter(|thread| thread.thread().id() != own) {
-            // A worker catches every panic of a job, so joining cannot fail; if it ever did, stopping goes on.
+        for thread in threads
+            .into_iter()
+            .filter(|thread| thread.thread().id() != own)
+        {
+            // A worker catches every panic of a job, so joining cannot fail; if it ever did,
+            // stopping goes on.
             let _ = thread.join();
         }
     }
@@ -119,10 +143,14 @@ fn work(shared: &Shared) {
                 if queue.closed {
                     return;
                 }
-                queue = shared.ready.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                queue = shared
+                    .ready
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner);
             }
         };
-        // Graders are isolated one item at a time elsewhere; this keeps a worker alive through a slip of our own.
+        // Graders are isolated one item at a time elsewhere; this keeps a worker alive through a
+        // slip of our own.
         if catch_unwind(AssertUnwindSafe(job)).is_err() {
             tracing::error!("a job panicked outside any item");
         }
@@ -150,7 +178,10 @@ mod tests {
             job();
         }
         drop(sent);
-        assert_eq!(order.try_iter().collect::<Vec<_>>(), ["g1", "m1", "g2", "g3"]);
+        assert_eq!(
+            order.try_iter().collect::<Vec<_>>(),
+            ["g1", "m1", "g2", "g3"]
+        );
     }
 
     #[test]
@@ -158,7 +189,13 @@ mod tests {
         let workers = Workers::start(1).unwrap();
         let (sent, received) = mpsc::channel();
         let caller: Arc<str> = "c".into();
-        workers.submit(&caller, vec![Box::new(|| panic!("on purpose")), Box::new(move || sent.send(1).unwrap())]);
+        workers.submit(
+            &caller,
+            vec![
+                Box::new(|| panic!("on purpose")),
+                Box::new(move || sent.send(1).unwrap()),
+            ],
+        );
         assert_eq!(received.recv().unwrap(), 1);
     }
 

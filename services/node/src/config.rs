@@ -1,6 +1,8 @@
-//! Configuration: a TOML file, then `ASSAY_*` variables, then flags. Unknown keys of the file are errors, unknown variables warnings.
+//! Configuration: a TOML file, then `ASSAY_*` variables, then flags. Unknown keys of the file are
+//! errors, unknown variables warnings.
 //!
-//! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`; a flag says the same as `engine.workers=4`.
+//! `ASSAY_ENGINE_WORKERS=4` sets `workers` of the table `[engine]`; a flag says the same as
+//! `engine.workers=4`.
 
 mod environment;
 mod fetching;
@@ -115,8 +117,13 @@ impl Server {
             ("body_seconds", self.body_seconds),
             ("reply_pause_seconds", self.reply_pause_seconds),
         ];
-        match seconds.iter().find(|(_, value)| !(1..=86_400).contains(value)) {
-            Some((key, value)) => Err(format!("`server.{key}` must be between 1 and 86400: {value}")),
+        match seconds
+            .iter()
+            .find(|(_, value)| !(1..=86_400).contains(value))
+        {
+            Some((key, value)) => Err(format!(
+                "`server.{key}` must be between 1 and 86400: {value}"
+            )),
             None => Ok(()),
         }
     }
@@ -132,7 +139,9 @@ pub struct Store {
 
 impl Default for Store {
     fn default() -> Self {
-        Self { database: "sqlite://assay.db".to_owned() }
+        Self {
+            database: "sqlite://assay.db".to_owned(),
+        }
     }
 }
 
@@ -188,7 +197,13 @@ pub struct Cells {
 
 impl Default for Cells {
     fn default() -> Self {
-        Self { count: 0, images: PathBuf::new(), program: PathBuf::new(), uses: 2_000, require: Vec::new() }
+        Self {
+            count: 0,
+            images: PathBuf::new(),
+            program: PathBuf::new(),
+            uses: 2_000,
+            require: Vec::new(),
+        }
     }
 }
 
@@ -202,13 +217,19 @@ pub struct Sql {
     pub statement_seconds: u64,
     /// Most databases of tasks that are kept on it.
     pub postgres_databases: usize,
-    /// Most bytes of result rows of the golds of a task over all its databases; the same limit applies to a prediction.
+    /// Most bytes of result rows of the golds of a task over all its databases; the same limit
+    /// applies to a prediction.
     pub result_bytes: u64,
 }
 
 impl Default for Sql {
     fn default() -> Self {
-        Self { postgres: ServerUrl::default(), statement_seconds: 10, postgres_databases: 200, result_bytes: 256 << 20 }
+        Self {
+            postgres: ServerUrl::default(),
+            statement_seconds: 10,
+            postgres_databases: 200,
+            result_bytes: 256 << 20,
+        }
     }
 }
 
@@ -220,9 +241,11 @@ pub struct Channels {
     pub half_life_items: f64,
     /// Checks that a grader's other channels weigh beside a channel's own.
     pub prior_checks: f64,
-    /// Seconds after which rates are read again from the record, which other nodes write too; 0 for every batch.
+    /// Seconds after which rates are read again from the record, which other nodes write too; 0 for
+    /// every batch.
     pub refresh_seconds: f64,
-    /// Rates that the tasks' author states, by channel, as `"math/default" = { rho0 = 0.01, rho1 = 0.1 }`.
+    /// Rates that the tasks' author states, by channel, as `"math/default" = { rho0 = 0.01, rho1 =
+    /// 0.1 }`.
     pub rates: BTreeMap<String, Rates>,
 }
 
@@ -265,7 +288,10 @@ pub struct Log {
 
 impl Default for Log {
     fn default() -> Self {
-        Self { filter: "info".to_owned(), format: LogFormat::Text }
+        Self {
+            filter: "info".to_owned(),
+            format: LogFormat::Text,
+        }
     }
 }
 
@@ -302,8 +328,8 @@ pub enum ConfigError {
     },
     /// A variable matches no setting, and unknown variables are rejected.
     #[error(
-        "`{}` is not a known setting; the most similar is `{}`; run `assay serve --print-config` to list all settings \
-         (`workers` of `[engine]` is `ASSAY_ENGINE_WORKERS`)",
+        "`{}` is not a known setting; the most similar is `{}`; run `assay serve --print-config` \
+         to list all settings (`workers` of `[engine]` is `ASSAY_ENGINE_WORKERS`)",
         .0.name,
         .0.nearest
     )]
@@ -352,7 +378,8 @@ impl Config {
         Self::read(file, variables, flags).map(|loaded| loaded.config)
     }
 
-    /// Reads the file (the default one if it exists and no other is named), then variables, then flags.
+    /// Reads the file (the default one if it exists and no other is named), then variables, then
+    /// flags.
     ///
     /// # Errors
     /// [`ConfigError`], which names where the wrong key or value was set.
@@ -363,11 +390,17 @@ impl Config {
     ) -> Result<Loaded, ConfigError> {
         let (mut table, origin) = match file {
             Some(path) => (read(path)?, format!("`{}`", path.display())),
-            None if Path::new(DEFAULT_FILE).exists() => (read(Path::new(DEFAULT_FILE))?, format!("`{DEFAULT_FILE}`")),
+            None if Path::new(DEFAULT_FILE).exists() => {
+                (read(Path::new(DEFAULT_FILE))?, format!("`{DEFAULT_FILE}`"))
+            }
             None => (Table::new(), "the defaults".to_owned()),
         };
         check(&table, &origin)?;
-        let Environment { settings, unknown, cache } = Environment::read(variables)?;
+        let Environment {
+            settings,
+            unknown,
+            cache,
+        } = Environment::read(variables)?;
         for setting in settings {
             set(&mut table, &setting.section, &setting.key, setting.value);
             check(&table, &format!("`{}`", setting.variable))?;
@@ -376,7 +409,8 @@ impl Config {
             set(&mut table, section, key, value);
             check(&table, &format!("the flag for `{section}.{key}`"))?;
         }
-        let mut config = parse(&table).map_err(|message| ConfigError::Invalid { origin, message })?;
+        let mut config =
+            parse(&table).map_err(|message| ConfigError::Invalid { origin, message })?;
         if config.cells.images.as_os_str().is_empty() {
             config.cells.images = cache.join("assay").join("images");
         }
@@ -386,12 +420,16 @@ impl Config {
     /// Rejects variables that match no setting, except those that Kubernetes sets.
     ///
     /// # Errors
-    /// [`ConfigError::UnknownVariable`] of the first, and [`ConfigError::Invalid`] of a setting that is not UTF-8.
+    /// [`ConfigError::UnknownVariable`] of the first, and [`ConfigError::Invalid`] of a setting
+    /// that is not UTF-8.
     pub fn refuse_unknown<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Result<(), ConfigError> {
         let unknown = Environment::read(variables)?.unknown;
-        unknown.into_iter().next().map_or(Ok(()), |first| Err(ConfigError::UnknownVariable(first)))
+        unknown
+            .into_iter()
+            .next()
+            .map_or(Ok(()), |first| Err(ConfigError::UnknownVariable(first)))
     }
 
     /// The policies, read.
@@ -422,35 +460,59 @@ fn printed<S: serde::Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S:
 }
 
 fn read(path: &Path) -> Result<Table, ConfigError> {
-    let text =
-        std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable { path: path.to_owned(), error })?;
+    let text = std::fs::read_to_string(path).map_err(|error| ConfigError::Unreadable {
+        path: path.to_owned(),
+        error,
+    })?;
     text.parse().map_err(|error: toml::de::Error| {
         let before = error.span().map_or(0, |span| span.start).min(text.len());
-        let line = 1 + text.bytes().take(before).filter(|byte| *byte == b'\n').count();
-        ConfigError::NotToml { path: path.to_owned(), line, message: error.message().to_owned() }
+        let line = 1 + text
+            .bytes()
+            .take(before)
+            .filter(|byte| *byte == b'\n')
+            .count();
+        ConfigError::NotToml {
+            path: path.to_owned(),
+            line,
+            message: error.message().to_owned(),
+        }
     })
 }
 
 fn set(table: &mut Table, section: &str, key: &str, value: Value) {
-    let entry = table.entry(section).or_insert_with(|| Value::Table(Table::new()));
+    let entry = table
+        .entry(section)
+        .or_insert_with(|| Value::Table(Table::new()));
     if let Value::Table(inner) = entry {
         inner.insert(key.to_owned(), value);
     }
 }
 
 fn check(table: &Table, origin: &str) -> Result<(), ConfigError> {
-    parse(table).map(drop).map_err(|message| ConfigError::Invalid { origin: origin.to_owned(), message })
+    parse(table)
+        .map(drop)
+        .map_err(|message| ConfigError::Invalid {
+            origin: origin.to_owned(),
+            message,
+        })
 }
 
 fn parse(table: &Table) -> Result<Config, String> {
-    let config: Config = table.clone().try_into().map_err(|error: toml::de::Error| error.message().to_owned())?;
+    let config: Config = table
+        .clone()
+        .try_into()
+        .map_err(|error: toml::de::Error| error.message().to_owned())?;
     if config.engine.workers > MAX_WORKERS {
-        return Err(format!("`engine.workers` is 0 (one a core) to {MAX_WORKERS}: {}", config.engine.workers));
+        return Err(format!(
+            "`engine.workers` is 0 (one a core) to {MAX_WORKERS}: {}",
+            config.engine.workers
+        ));
     }
     if !config.server.listen.ip().is_loopback() && !config.server.insecure {
         return Err(format!(
-            "callers are not authenticated yet, so `{}` would let anyone who reaches it grade and read the record; \
-             listen on loopback, or set `server.insecure = true` behind a proxy that authenticates",
+            "callers are not authenticated yet, so `{}` would let anyone who reaches it grade and \
+             read the record; listen on loopback, or set `server.insecure = true` behind a proxy \
+             that authenticates",
             config.server.listen
         ));
     }
@@ -459,18 +521,32 @@ fn parse(table: &Table) -> Result<Config, String> {
         return Err("`cells.uses` is at least 1".to_owned());
     }
     let postgres = config.sql.postgres.reveal();
-    if !postgres.is_empty() && !["postgres://", "postgresql://"].iter().any(|scheme| postgres.starts_with(scheme)) {
-        return Err("`sql.postgres` is a URL as `postgres://user:password@host/database`".to_owned());
+    if !postgres.is_empty()
+        && !["postgres://", "postgresql://"]
+            .iter()
+            .any(|scheme| postgres.starts_with(scheme))
+    {
+        return Err(
+            "`sql.postgres` is a URL as `postgres://user:password@host/database`".to_owned(),
+        );
     }
     if !(1..=3_600).contains(&config.sql.statement_seconds) {
-        return Err(format!("`sql.statement_seconds` is between 1 and 3600: {}", config.sql.statement_seconds));
+        return Err(format!(
+            "`sql.statement_seconds` is between 1 and 3600: {}",
+            config.sql.statement_seconds
+        ));
     }
     let channels = &config.channels;
     let half_life = channels.half_life_items;
     if !(half_life.is_finite() && half_life >= 1.0) {
-        return Err(format!("`channels.half_life_items` is at least 1: {half_life}"));
+        return Err(format!(
+            "`channels.half_life_items` is at least 1: {half_life}"
+        ));
     }
-    for (key, value) in [("prior_checks", channels.prior_checks), ("refresh_seconds", channels.refresh_seconds)] {
+    for (key, value) in [
+        ("prior_checks", channels.prior_checks),
+        ("refresh_seconds", channels.refresh_seconds),
+    ] {
         if !(0.0..=1e9).contains(&value) {
             return Err(format!("`channels.{key}` is from 0 to 1e9: {value}"));
         }
@@ -478,12 +554,15 @@ fn parse(table: &Table) -> Result<Config, String> {
     for (channel, rates) in &channels.rates {
         if channel.split_once('/').is_none() || rates.j() <= 0.0 {
             return Err(format!(
-                "`channels.rates.{channel}`: a channel is a grader and a task family, as `math/default`, and its rates are below 1 together"
+                "`channels.rates.{channel}`: a channel is a grader and a task family, as \
+                 `math/default`, and its rates are below 1 together"
             ));
         }
     }
     config.reward_models.check()?;
-    config.policies().map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;
+    config
+        .policies()
+        .map_err(|(name, error)| format!("`policies.{name}`: {error}"))?;
     if config.sql.postgres_databases == 0 {
         return Err("`sql.postgres_databases` is at least 1".to_owned());
     }
@@ -497,39 +576,74 @@ fn parse(table: &Table) -> Result<Config, String> {
 mod tests {
     use super::*;
 
-    fn load(text: &str, variables: &[(&str, &str)], flags: Vec<Override>) -> Result<Config, ConfigError> {
+    fn load(
+        text: &str,
+        variables: &[(&str, &str)],
+        flags: Vec<Override>,
+    ) -> Result<Config, ConfigError> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assay.toml");
         std::fs::write(&file, text).unwrap();
-        let variables = variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+        let variables = variables
+            .iter()
+            .map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
         Config::load(Some(&file), variables, flags)
     }
 
     #[test]
     fn flags_beat_variables_beat_the_file() {
         let file = "[engine]\nworkers = 1\nitems_in_flight = 10\nprepared_bytes = 5\n";
-        let variables = [("ASSAY_ENGINE_WORKERS", "2"), ("ASSAY_ENGINE_ITEMS_IN_FLIGHT", "20"), ("HOME", "/")];
-        let config = load(file, &variables, vec![("engine", "workers", Value::Integer(3))]).unwrap();
+        let variables = [
+            ("ASSAY_ENGINE_WORKERS", "2"),
+            ("ASSAY_ENGINE_ITEMS_IN_FLIGHT", "20"),
+            ("HOME", "/"),
+        ];
+        let config = load(
+            file,
+            &variables,
+            vec![("engine", "workers", Value::Integer(3))],
+        )
+        .unwrap();
         let engine = config.engine;
-        assert_eq!((engine.workers, engine.items_in_flight, engine.prepared_bytes), (3, 20, 5));
+        assert_eq!(
+            (
+                engine.workers,
+                engine.items_in_flight,
+                engine.prepared_bytes
+            ),
+            (3, 20, 5)
+        );
     }
 
     #[test]
     fn unknown_keys_are_errors_that_say_where() {
-        let error = load("[engine]\nworker = 1\n", &[], Vec::new()).unwrap_err().to_string();
+        let error = load("[engine]\nworker = 1\n", &[], Vec::new())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("unknown field `worker`"), "{error}");
-        let error = load("", &[("ASSAY_ENGINE_WORKERS", "many")], Vec::new()).unwrap_err().to_string();
-        assert!(error.starts_with("`ASSAY_ENGINE_WORKERS`: invalid type"), "{error}");
+        let error = load("", &[("ASSAY_ENGINE_WORKERS", "many")], Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.starts_with("`ASSAY_ENGINE_WORKERS`: invalid type"),
+            "{error}"
+        );
     }
 
     #[test]
     fn unknown_variables_are_warnings_and_errors_under_strict() {
-        let variables = [("ASSAY_ENGINE_WORKER", "1"), ("ASSAY_PORT", "tcp://10.0.0.1:80")];
+        let variables = [
+            ("ASSAY_ENGINE_WORKER", "1"),
+            ("ASSAY_PORT", "tcp://10.0.0.1:80"),
+        ];
         let loaded = Config::read(None, variables, Vec::new()).unwrap();
         assert_eq!(loaded.unknown.len(), 1);
         let error = Config::refuse_unknown(variables).unwrap_err().to_string();
         assert!(
-            error.contains("`ASSAY_ENGINE_WORKER` is not a known setting; the most similar is `ASSAY_ENGINE_WORKERS`"),
+            error.contains(
+                "`ASSAY_ENGINE_WORKER` is not a known setting; the most similar is \
+                            `ASSAY_ENGINE_WORKERS`"
+            ),
             "{error}"
         );
         Config::refuse_unknown([("ASSAY_PORT", "tcp://10.0.0.1:80")]).unwrap();
@@ -539,15 +653,25 @@ mod tests {
     fn a_folder_that_is_not_utf_8_can_be_printed() {
         use std::os::unix::ffi::OsStrExt;
         let home = std::ffi::OsStr::from_bytes(b"/home/\xff");
-        let config = Config::load(None, [(std::ffi::OsStr::new("HOME"), home)], Vec::new()).unwrap();
-        assert!(config.to_toml().contains("images = \"/home/\u{fffd}/.cache/assay/images\""), "{}", config.to_toml());
+        let config =
+            Config::load(None, [(std::ffi::OsStr::new("HOME"), home)], Vec::new()).unwrap();
+        assert!(
+            config
+                .to_toml()
+                .contains("images = \"/home/\u{fffd}/.cache/assay/images\""),
+            "{}",
+            config.to_toml()
+        );
     }
 
     #[test]
     fn the_printed_configuration_reads_back() {
         let config = Config::default();
         let mut read = load(&config.to_toml(), &[], Vec::new()).unwrap();
-        assert!(read.cells.images.ends_with("assay/images"), "an empty folder is the user's cache");
+        assert!(
+            read.cells.images.ends_with("assay/images"),
+            "an empty folder is the user's cache"
+        );
         read.cells.images = PathBuf::new();
         assert_eq!(read, config);
     }
@@ -558,58 +682,129 @@ mod tests {
             let variables = [("ASSAY_SQL_POSTGRES", url)];
             let config = load("", &variables, Vec::new()).unwrap();
             assert_eq!(config.sql.postgres.reveal(), url);
-            let line = config.to_toml().lines().find(|line| line.starts_with("postgres = ")).unwrap().to_owned();
-            assert_eq!(format!("{:?}", config.sql.postgres), line.trim_start_matches("postgres = "));
+            let line = config
+                .to_toml()
+                .lines()
+                .find(|line| line.starts_with("postgres = "))
+                .unwrap()
+                .to_owned();
+            assert_eq!(
+                format!("{:?}", config.sql.postgres),
+                line.trim_start_matches("postgres = ")
+            );
             line
         };
-        assert_eq!(shown("postgres://me:a@b:c@host:5/db"), "postgres = \"postgres://me:***@host:5/db\"");
+        assert_eq!(
+            shown("postgres://me:a@b:c@host:5/db"),
+            "postgres = \"postgres://me:***@host:5/db\""
+        );
         assert_eq!(
             shown("postgres://me@host/db?password=x&a=b"),
             "postgres = \"postgres://me@host/db?password=***&a=b\""
         );
-        let error = load("\n[sql]\npostgres = \"postgres://me:secret@host\n", &[], Vec::new()).unwrap_err().to_string();
-        assert!(error.contains("is not TOML, line 3: ") && !error.contains("secret"), "{error}");
-        let error = load("", &[("ASSAY_SQL_POSTGRES", "me:secret@host")], Vec::new()).unwrap_err().to_string();
-        assert!(error.contains("`sql.postgres` is a URL") && !error.contains("secret"), "{error}");
+        let error = load(
+            "\n[sql]\npostgres = \"postgres://me:secret@host\n",
+            &[],
+            Vec::new(),
+        )
+        .unwrap_err()
+        .to_string();
+        assert!(
+            error.contains("is not TOML, line 3: ") && !error.contains("secret"),
+            "{error}"
+        );
+        let error = load("", &[("ASSAY_SQL_POSTGRES", "me:secret@host")], Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("`sql.postgres` is a URL") && !error.contains("secret"),
+            "{error}"
+        );
     }
 
     #[test]
     fn reward_models_are_named_with_their_options() {
-        let file = "[reward_models]\ndefault = \"rm\"\n[reward_models.load.rm]\nsource = \"org/rm\"\npooling = \"hf_nonpad\"\n";
-        let variables = [("ASSAY_REWARD_MODELS_QUEUE_TOKENS", "7"), ("ASSAY_REWARD_MODELS_FOLDER", "weights")];
+        let file = "[reward_models]\ndefault = \"rm\"\n[reward_models.load.rm]\nsource = \
+                    \"org/rm\"\npooling = \"hf_nonpad\"\n";
+        let variables = [
+            ("ASSAY_REWARD_MODELS_QUEUE_TOKENS", "7"),
+            ("ASSAY_REWARD_MODELS_FOLDER", "weights"),
+        ];
         let models = load(file, &variables, Vec::new()).unwrap().reward_models;
-        assert_eq!((models.queue_tokens, models.folder.to_str()), (7, Some("weights")));
+        assert_eq!(
+            (models.queue_tokens, models.folder.to_str()),
+            (7, Some("weights"))
+        );
         let loads = models.loads().unwrap();
-        assert_eq!((loads[0].0.as_str(), loads[0].1.source.as_deref()), ("rm", Some("org/rm")));
+        assert_eq!(
+            (loads[0].0.as_str(), loads[0].1.source.as_deref()),
+            ("rm", Some("org/rm"))
+        );
         let options = serde_json::json!({ "pooling": "hf_nonpad" });
         assert_eq!(loads[0].1.options.as_ref(), options.as_object());
         for (wrong, message) in [
             ("default = \"rm\"", "names none of"),
             ("device = \"gpu\"", "`cuda:0`"),
-            ("queue_tokens = 0", "`reward_models.queue_tokens` is at least 1"),
+            (
+                "queue_tokens = 0",
+                "`reward_models.queue_tokens` is at least 1",
+            ),
             ("threads = 5000", "0 (one a core)"),
-            ("[reward_models.load.rm]\npooling = \"last\"", "needs a `source`"),
-            ("[reward_models.load.\"\"]\nsource = \"a\"", "1 to 64 letters"),
-            ("[reward_models.load.rm]\nsource = \"a\"\npoling = \"last\"", "unknown field `poling`"),
+            (
+                "[reward_models.load.rm]\npooling = \"last\"",
+                "needs a `source`",
+            ),
+            (
+                "[reward_models.load.\"\"]\nsource = \"a\"",
+                "1 to 64 letters",
+            ),
+            (
+                "[reward_models.load.rm]\nsource = \"a\"\npoling = \"last\"",
+                "unknown field `poling`",
+            ),
         ] {
-            let error = load(&format!("[reward_models]\n{wrong}\n"), &[], Vec::new()).unwrap_err().to_string();
+            let error = load(&format!("[reward_models]\n{wrong}\n"), &[], Vec::new())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(message), "{error}");
         }
     }
 
     #[test]
     fn rejects_zero_result_bytes() {
-        assert_eq!(load("[sql]\nresult_bytes = 1\n", &[], Vec::new()).unwrap().sql.result_bytes, 1);
-        let error = load("[sql]\nresult_bytes = 0\n", &[], Vec::new()).unwrap_err().to_string();
-        assert!(error.contains("`sql.result_bytes` is at least 1"), "{error}");
+        assert_eq!(
+            load("[sql]\nresult_bytes = 1\n", &[], Vec::new())
+                .unwrap()
+                .sql
+                .result_bytes,
+            1
+        );
+        let error = load("[sql]\nresult_bytes = 0\n", &[], Vec::new())
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains("`sql.result_bytes` is at least 1"),
+            "{error}"
+        );
     }
 
     #[test]
     fn refuses_deadlines_of_zero() {
-        let keys = ["head_seconds", "idle_seconds", "body_pause_seconds", "body_seconds", "reply_pause_seconds"];
+        let keys = [
+            "head_seconds",
+            "idle_seconds",
+            "body_pause_seconds",
+            "body_seconds",
+            "reply_pause_seconds",
+        ];
         for key in keys {
-            let error = load(&format!("[server]\n{key} = 0\n"), &[], Vec::new()).unwrap_err().to_string();
-            assert!(error.contains(&format!("`server.{key}` must be between 1 and 86400: 0")), "{error}");
+            let error = load(&format!("[server]\n{key} = 0\n"), &[], Vec::new())
+                .unwrap_err()
+                .to_string();
+            assert!(
+                error.contains(&format!("`server.{key}` must be between 1 and 86400: 0")),
+                "{error}"
+            );
         }
     }
 

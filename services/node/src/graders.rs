@@ -13,7 +13,8 @@ use assay_tools::ToolsGrader;
 
 use crate::sandboxes::Sandboxes;
 
-/// Every grader of this binary, in the order they are shown. A new grader is a crate, a cases file and a line here.
+/// Every grader of this binary, in the order they are shown. A new grader is a crate, a cases file
+/// and a line here.
 #[must_use]
 pub fn graders(sandboxes: &Sandboxes, models: Arc<dyn RewardModels>) -> GraderTable {
     GraderTable::new(vec![

@@ -1,5 +1,5 @@
-//! Owns the wiring: configuration, the table of graders, the record and the API put together. The only crate that names
-//! concrete graders and stores; it grades nothing itself.
+//! Owns the wiring: configuration, the table of graders, the record and the API put together. The
+//! only crate that names concrete graders and stores; it grades nothing itself.
 
 pub mod config;
 pub mod files;

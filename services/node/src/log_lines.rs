@@ -1,5 +1,6 @@
-//! Writes log lines to stderr without ever blocking the process: lines are queued in a bounded queue and written by a
-//! thread, and lines that cannot be written, or for which the queue has no space, are dropped and counted.
+//! Writes log lines to stderr without ever blocking the process: lines are queued in a bounded
+//! queue and written by a thread, and lines that cannot be written, or for which the queue has no
+//! space, are dropped and counted.
 
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -9,8 +10,8 @@ use std::time::Duration;
 
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Capacity of the queue in bytes. Lines are dropped if the reader of stderr pauses for longer than it takes to log
-/// this much.
+/// Capacity of the queue in bytes. Lines are dropped if the reader of stderr pauses for longer than
+/// it takes to log this much.
 const WAITING_BYTES: usize = 1 << 20;
 
 /// Bytes counted for a line in addition to its text.
@@ -51,7 +52,11 @@ impl LogLines {
     fn start(out: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, lines) = channel();
         let (waiting, dropped) = (Arc::<AtomicUsize>::default(), Arc::<AtomicU64>::default());
-        let started = Self { queue, waiting: Arc::clone(&waiting), dropped: Arc::clone(&dropped) };
+        let started = Self {
+            queue,
+            waiting: Arc::clone(&waiting),
+            dropped: Arc::clone(&dropped),
+        };
         std::thread::Builder::new()
             .name("assay-log".to_owned())
             .spawn(move || write_lines(&lines, out, &waiting, &dropped))?;
@@ -61,8 +66,15 @@ impl LogLines {
     /// Queues a line, or drops it if the queue is full.
     fn push(&self, line: Vec<u8>) {
         let bytes = line.len() + LINE_BYTES;
-        let room = |waiting: usize| waiting.checked_add(bytes).filter(|sum| *sum <= WAITING_BYTES);
-        let taken = self.waiting.fetch_update(Ordering::AcqRel, Ordering::Relaxed, room).is_ok();
+        let room = |waiting: usize| {
+            waiting
+                .checked_add(bytes)
+                .filter(|sum| *sum <= WAITING_BYTES)
+        };
+        let taken = self
+            .waiting
+            .fetch_update(Ordering::AcqRel, Ordering::Relaxed, room)
+            .is_ok();
         // The thread does not end while a sender exists.
         if !taken || self.queue.send(Message::Line(line)).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
@@ -79,7 +91,12 @@ impl LogLines {
     }
 }
 
-fn write_lines(lines: &Receiver<Message>, mut out: impl Write, waiting: &AtomicUsize, dropped: &AtomicU64) {
+fn write_lines(
+    lines: &Receiver<Message>,
+    mut out: impl Write,
+    waiting: &AtomicUsize,
+    dropped: &AtomicU64,
+) {
     for message in lines {
         match message {
             Message::Line(line) => {
@@ -96,7 +113,9 @@ fn write_lines(lines: &Receiver<Message>, mut out: impl Write, waiting: &AtomicU
 
 /// The number of log lines that could not be written to stderr.
 pub(crate) fn dropped() -> u64 {
-    STDERR.get().map_or(0, |lines| lines.dropped.load(Ordering::Relaxed))
+    STDERR
+        .get()
+        .map_or(0, |lines| lines.dropped.load(Ordering::Relaxed))
 }
 
 /// Waits until the log has been written, for at most `most`. Called before the process exits.
@@ -135,7 +154,10 @@ impl<'a> MakeWriter<'a> for LogLines {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
-        Line { lines: self, text: Vec::new() }
+        Line {
+            lines: self,
+            text: Vec::new(),
+        }
     }
 }
 
@@ -198,13 +220,21 @@ mod tests {
         lines.push(b"two\n".to_vec());
         lines.flush(LONG);
         assert_eq!(lines.dropped.load(Ordering::Relaxed), 2);
-        assert_eq!(lines.waiting.load(Ordering::Relaxed), 0, "the space is released");
+        assert_eq!(
+            lines.waiting.load(Ordering::Relaxed),
+            0,
+            "the space is released"
+        );
     }
 
     #[test]
     fn never_waits_for_a_blocked_reader() {
         let ((wrote, written), (go, going)) = (mpsc::channel(), mpsc::channel());
-        let lines = LogLines::start(Slow { wrote, go: Some(going) }).unwrap();
+        let lines = LogLines::start(Slow {
+            wrote,
+            go: Some(going),
+        })
+        .unwrap();
         let line = vec![b'x'; 1 << 10];
         let most = WAITING_BYTES / line.len();
         for _ in 0..2 * most {

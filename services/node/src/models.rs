@@ -11,7 +11,8 @@ use assay_weights::LoadError;
 
 use crate::config;
 
-/// Tokens of a batch on a CPU. More are no quicker there, and whoever comes next waits for all of them.
+/// Tokens of a batch on a CPU. More are no quicker there, and whoever comes next waits for all of
+/// them.
 const CPU_BATCH: usize = 1_024;
 
 /// Tokens of a batch on a GPU.
@@ -24,10 +25,18 @@ const GPU_BATCH: usize = 16_384;
 pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Models, LoadError> {
     let compute = Compute::open(&config.device, config.threads)?;
     let usual = ServingOptions::default();
-    let batch = if compute.is_cpu() { CPU_BATCH } else { GPU_BATCH };
+    let batch = if compute.is_cpu() {
+        CPU_BATCH
+    } else {
+        GPU_BATCH
+    };
     let options = ServingOptions {
         queue_tokens: config.queue_tokens,
-        batch_tokens: if config.batch_tokens == 0 { batch } else { config.batch_tokens },
+        batch_tokens: if config.batch_tokens == 0 {
+            batch
+        } else {
+            config.batch_tokens
+        },
         cache_bytes: config.cache_bytes,
         default_model: Some(config.default.clone()).filter(|name| !name.is_empty()),
         names: config.load.keys().cloned().collect(),
@@ -37,13 +46,20 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
     let loader = DirectoryLoader {
         compute,
         folder: config.folder.clone(),
-        named: config.load.values().filter_map(|table| table.get("source")?.as_str().map(PathBuf::from)).collect(),
+        named: config
+            .load
+            .values()
+            .filter_map(|table| table.get("source")?.as_str().map(PathBuf::from))
+            .collect(),
         fetch: (!config.hub.is_empty()).then(|| fetch(&config.hub, &config.folder)),
         may_fetch: Arc::new(move |name: &str| fetching.allows(name)),
         clock: Arc::clone(clock),
     };
-    let no_thread =
-        |error: std::io::Error| LoadError::new(format!("the thread of the models cannot be started: {error}"));
+    let no_thread = |error: std::io::Error| {
+        LoadError::new(format!(
+            "the thread of the models cannot be started: {error}"
+        ))
+    };
     Models::start(Arc::new(loader), options, Arc::clone(clock)).map_err(no_thread)
 }
 
@@ -51,7 +67,9 @@ pub fn open(config: &config::RewardModels, clock: &Arc<dyn Clock>) -> Result<Mod
 fn fetch(hub: &str, folder: &Path) -> Arc<Fetch> {
     let (hub, folder) = (hub.to_owned(), folder.to_owned());
     Arc::new(move |name| {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
         let runtime = runtime.map_err(|error| format!("`{name}` cannot be fetched: {error}"))?;
         runtime.block_on(assay_client::hub::fetch(&hub, &folder, name))
     })
@@ -61,7 +79,10 @@ fn fetch(hub: &str, folder: &Path) -> Arc<Fetch> {
 ///
 /// # Errors
 /// The first that failed, by name.
-pub async fn load(models: &dyn RewardModels, config: &config::RewardModels) -> Result<(), (String, ModelError)> {
+pub async fn load(
+    models: &dyn RewardModels,
+    config: &config::RewardModels,
+) -> Result<(), (String, ModelError)> {
     // The configuration was checked when it was read.
     let loads = config.loads().unwrap_or_default();
     let loading = loads.into_iter().map(|(name, load)| {
@@ -72,15 +93,24 @@ pub async fn load(models: &dyn RewardModels, config: &config::RewardModels) -> R
     loaded.into_iter().try_for_each(|outcome| outcome.map(drop))
 }
 
-/// Times forward passes on a device: `cpu` or `cuda:N`, with so many threads of a CPU; 0 for one a core.
+/// Times forward passes on a device: `cpu` or `cuda:N`, with so many threads of a CPU; 0 for one a
+/// core.
 ///
 /// # Errors
 /// When there is no such device or model.
 pub fn bench(bench: &Bench, device: &str, threads: usize) -> Result<BenchReport, LoadError> {
     let compute = Compute::open(device, threads)?;
-    let batch_tokens = if compute.is_cpu() { CPU_BATCH } else { GPU_BATCH };
+    let batch_tokens = if compute.is_cpu() {
+        CPU_BATCH
+    } else {
+        GPU_BATCH
+    };
     let bench = Bench {
-        batch_tokens: if bench.batch_tokens == 0 { batch_tokens } else { bench.batch_tokens },
+        batch_tokens: if bench.batch_tokens == 0 {
+            batch_tokens
+        } else {
+            bench.batch_tokens
+        },
         ..bench.clone()
     };
     assay_reward_model::bench::bench(&bench, &compute)

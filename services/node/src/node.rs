@@ -20,8 +20,8 @@ use tokio::net::TcpListener;
 use crate::sandboxes::Sandboxes;
 use crate::{Config, files, graders, models, observe};
 
-/// How long closing waits for the database to apply the entries in the spool: less than [`RECORD_CLOSE`], which
-/// includes the other steps.
+/// How long closing waits for the database to apply the entries in the spool: less than
+/// [`RECORD_CLOSE`], which includes the other steps.
 const DATABASE_CLOSE: Duration = Duration::from_secs(10);
 const _: () = assert!(DATABASE_CLOSE.as_secs() < RECORD_CLOSE.as_secs());
 
@@ -58,7 +58,8 @@ pub enum NodeError {
     Cells(std::io::Error),
     /// The kernel does not confine cells as the configuration requires.
     #[error(
-        "this machine cannot confine cells with {}, which `cells.require` lists; enable it or remove it from the list",
+        "this machine cannot confine cells with {}, which `cells.require` lists; enable it or \
+         remove it from the list",
         names(.0)
     )]
     Unconfined(Vec<Wall>),
@@ -101,7 +102,10 @@ impl Node {
     ///
     /// # Errors
     /// As [`Node::start`].
-    pub async fn with_graders(config: Config, others: Vec<Arc<dyn Grader>>) -> Result<Self, NodeError> {
+    pub async fn with_graders(
+        config: Config,
+        others: Vec<Arc<dyn Grader>>,
+    ) -> Result<Self, NodeError> {
         let sandboxes = Sandboxes::open(&config.cells, &config.sql).map_err(NodeError::Cells)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
@@ -110,7 +114,11 @@ impl Node {
         let store = open_store(&config, &clock).await?;
         let defaults = Limits::default();
         let limits = Limits {
-            workers: if config.engine.workers == 0 { defaults.workers } else { config.engine.workers },
+            workers: if config.engine.workers == 0 {
+                defaults.workers
+            } else {
+                config.engine.workers
+            },
             items_in_flight: config.engine.items_in_flight,
             body_bytes_in_flight: config.engine.body_bytes_in_flight,
             completion_bytes: config.engine.completion_bytes,
@@ -119,25 +127,45 @@ impl Node {
             in_cells: 2 * sandboxes.count(),
             ..defaults
         };
-        let policies = config.policies().map_err(|(name, error)| NodeError::Policy { name, error })?;
+        let policies = config
+            .policies()
+            .map_err(|(name, error)| NodeError::Policy { name, error })?;
         for policy in policies.iter() {
-            let refuse = |error| NodeError::Policy { name: policy.name().to_owned(), error };
+            let refuse = |error| NodeError::Policy {
+                name: policy.name().to_owned(),
+                error,
+            };
             policy.check_judges(&graders).map_err(refuse)?;
         }
         let channels = config.channels.settings();
-        let parts = EngineParts { graders, store, clock, ids: Ids::random(), limits, policies, channels };
+        let parts = EngineParts {
+            graders,
+            store,
+            clock,
+            ids: Ids::random(),
+            limits,
+            policies,
+            channels,
+        };
         let engine = Engine::start(parts).map_err(NodeError::Workers)?;
-        Ok(Self { engine, config, sandboxes, models, warming: Arc::default() })
+        Ok(Self {
+            engine,
+            config,
+            sandboxes,
+            models,
+            warming: Arc::default(),
+        })
     }
 
-    /// The same with routes that ask these reward models instead; tests plant some that answer by rule.
+    /// The same with routes that ask these reward models instead; tests plant some that answer by
+    /// rule.
     #[must_use]
     pub fn with_models(self, models: Arc<dyn RewardModels>) -> Self {
         Self { models, ..self }
     }
 
-    /// Loads the reward models of the configuration, and returns when each is ready or failed. [`Node::serve`] does so while it
-    /// answers already.
+    /// Loads the reward models of the configuration, and returns when each is ready or failed.
+    /// [`Node::serve`] does so while it answers already.
     ///
     /// # Errors
     /// [`NodeError::Model`]: the first that failed.
@@ -179,7 +207,11 @@ impl Node {
     pub fn api(&self) -> Result<Api, NodeError> {
         let server = &self.config.server;
         let defaults = ApiLimits::default();
-        let pools = if self.config.sql.postgres.reveal().is_empty() { 0 } else { self.config.sql.postgres_databases };
+        let pools = if self.config.sql.postgres.reveal().is_empty() {
+            0
+        } else {
+            self.config.sql.postgres_databases
+        };
         let connections = ConnectionLimits {
             most: files::connections(server.connections, self.sandboxes.processes(), pools),
             head: Duration::from_secs(server.head_seconds),
@@ -214,9 +246,9 @@ impl Node {
         listen(&self.config).await
     }
 
-    /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the record. After `stop`,
-    /// this returns within the sum of `server.shutdown_seconds`, twice [`LAST_REPLIES`] and [`RECORD_CLOSE`];
-    /// immediately if there is no load and the disk works.
+    /// Serves on `listener` until `stop` resolves, then finishes running batches and closes the
+    /// record. After `stop`, this returns within the sum of `server.shutdown_seconds`, twice
+    /// [`LAST_REPLIES`] and [`RECORD_CLOSE`]; immediately if there is no load and the disk works.
     ///
     /// # Errors
     /// [`NodeError::Metrics`] when metrics cannot be collected.
@@ -226,7 +258,8 @@ impl Node {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
         let api = self.api()?;
-        // Before there is load. If a cell cannot be started, the items that need it report the error.
+        // Before there is load. If a cell cannot be started, the items that need it report the
+        // error.
         if let Err(error) = self.sandboxes.start() {
             tracing::warn!(%error, "cells cannot be started");
         }
@@ -254,18 +287,30 @@ impl Node {
         loading.abort();
         self.finish().await;
         // Replies are being sent; do not wait for clients that do not read them.
-        if tokio::time::timeout(LAST_REPLIES, &mut serving).await.is_err() {
+        if tokio::time::timeout(LAST_REPLIES, &mut serving)
+            .await
+            .is_err()
+        {
             serving.abort();
         }
         Ok(())
     }
 
-    /// Does the work that would otherwise delay the first requests; the node is not ready until it is done.
+    /// Does the work that would otherwise delay the first requests; the node is not ready until it
+    /// is done.
     fn warm_up(&self) -> impl Future<Output = ()> + Send + 'static {
-        let (engine, sandboxes, warming) = (self.engine.clone(), self.sandboxes.clone(), Arc::clone(&self.warming));
+        let (engine, sandboxes, warming) = (
+            self.engine.clone(),
+            self.sandboxes.clone(),
+            Arc::clone(&self.warming),
+        );
         warming.store(true, Ordering::Release);
         async move {
-            let (.., confined) = tokio::join!(engine.warm(), sandboxes.warm(), check_confinement(&sandboxes, &[]));
+            let (.., confined) = tokio::join!(
+                engine.warm(),
+                sandboxes.warm(),
+                check_confinement(&sandboxes, &[])
+            );
             if let Err(error) = confined {
                 tracing::warn!(%error, "the confinement of cells is unknown");
             }
@@ -274,13 +319,18 @@ impl Node {
         }
     }
 
-    /// Lets running batches finish within `server.shutdown_seconds`, then kills the cells, rejects pending model
-    /// requests, and closes the record.
+    /// Lets running batches finish within `server.shutdown_seconds`, then kills the cells, rejects
+    /// pending model requests, and closes the record.
     async fn finish(&self) {
-        self.engine.drain(Duration::from_secs(self.config.server.shutdown_seconds)).await;
+        self.engine
+            .drain(Duration::from_secs(self.config.server.shutdown_seconds))
+            .await;
         self.sandboxes.stop().await;
         // Batches that wait for models have failed by now, and other requests had the same time.
-        tokio::join!(self.models.stop(LAST_REPLIES), self.engine.shut_down(Duration::ZERO));
+        tokio::join!(
+            self.models.stop(LAST_REPLIES),
+            self.engine.shut_down(Duration::ZERO)
+        );
     }
 
     /// Finishes what runs and closes the record, for nodes that do not serve.
@@ -289,13 +339,16 @@ impl Node {
     }
 }
 
-/// Listens on the configured address. Before [`Node::start`], an address that is taken leaves no record behind.
+/// Listens on the configured address. Before [`Node::start`], an address that is taken leaves no
+/// record behind.
 ///
 /// # Errors
 /// [`NodeError::Listen`].
 pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
     let address = config.server.listen;
-    TcpListener::bind(address).await.map_err(|error| NodeError::Listen { address, error })
+    TcpListener::bind(address)
+        .await
+        .map_err(|error| NodeError::Listen { address, error })
 }
 
 /// Logs which walls are missing.
@@ -304,23 +357,38 @@ pub async fn listen(config: &Config) -> Result<TcpListener, NodeError> {
 /// [`NodeError::Unconfined`] if a required one is missing, [`NodeError::Silent`].
 async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(), NodeError> {
     let confinement = sandboxes.confinement().await.map_err(NodeError::Silent)?;
-    let missing: Vec<Wall> =
-        confinement.walls().filter(|(_, is_in_place)| !is_in_place).map(|(wall, _)| wall).collect();
-    let refused: Vec<Wall> = missing.iter().copied().filter(|wall| required.contains(wall)).collect();
+    let missing: Vec<Wall> = confinement
+        .walls()
+        .filter(|(_, is_in_place)| !is_in_place)
+        .map(|(wall, _)| wall)
+        .collect();
+    let refused: Vec<Wall> = missing
+        .iter()
+        .copied()
+        .filter(|wall| required.contains(wall))
+        .collect();
     if !refused.is_empty() {
         return Err(NodeError::Unconfined(refused));
     }
     if !missing.is_empty() {
-        tracing::warn!(missing = names(&missing), "this machine cannot confine cells fully");
+        tracing::warn!(
+            missing = names(&missing),
+            "this machine cannot confine cells fully"
+        );
     }
     Ok(())
 }
 
 fn names(walls: &[Wall]) -> String {
-    walls.iter().map(|wall| format!("`{}`", wall.as_str())).collect::<Vec<_>>().join(", ")
+    walls
+        .iter()
+        .map(|wall| format!("`{}`", wall.as_str()))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-/// Counts the entries of the configured record that the database rejected, also while a server uses the record.
+/// Counts the entries of the configured record that the database rejected, also while a server uses
+/// the record.
 ///
 /// # Errors
 /// What the system said of the spool's folder.
@@ -328,11 +396,17 @@ pub fn set_aside_entries(config: &Config) -> std::io::Result<u64> {
     assay_store::set_aside_entries(&StoreOptions::new(&config.store.database))
 }
 
-async fn open_store(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn Store>>, NodeError> {
+async fn open_store(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<dyn Store>>, NodeError> {
     if config.store.database.is_empty() {
         return Ok(None);
     }
-    let options = StoreOptions { close_timeout: DATABASE_CLOSE, ..StoreOptions::new(&config.store.database) };
+    let options = StoreOptions {
+        close_timeout: DATABASE_CLOSE,
+        ..StoreOptions::new(&config.store.database)
+    };
     let store = DurableStore::open(&options, Arc::clone(clock)).await?;
     Ok(Some(Arc::new(store)))
 }

@@ -18,21 +18,32 @@ pub use crate::log_lines::flush as flush_logs;
 const DROPPED: &str = "assay_log_lines_dropped_total";
 
 /// Upper bounds of histogram buckets in seconds: from 10 µs, by factors of about 3, to 30 s.
-const SECONDS: &[f64] = &[1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0];
+const SECONDS: &[f64] = &[
+    1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1, 3e-1, 1.0, 3.0, 10.0, 30.0,
+];
 
 /// Upper bounds of histogram buckets of counts.
 const ENTRIES: &[f64] = &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 1024.0];
 
-/// Sends log lines to stderr and panics to the log. Logging neither ends nor blocks the process: lines that cannot be
-/// written are dropped.
+/// Sends log lines to stderr and panics to the log. Logging neither ends nor blocks the process:
+/// lines that cannot be written are dropped.
 ///
 /// # Errors
-/// If the filter is malformed or the thread cannot be started. Calling this twice is not an error: the first call wins.
+/// If the filter is malformed or the thread cannot be started. Calling this twice is not an error:
+/// the first call wins.
 pub fn logs(log: &Log) -> Result<(), ConfigError> {
-    let invalid = |origin: &str, message: String| ConfigError::Invalid { origin: origin.to_owned(), message };
-    let filter = EnvFilter::try_new(&log.filter).map_err(|error| invalid("`log.filter`", error.to_string()))?;
-    let writer = LogLines::stderr()
-        .map_err(|error| invalid("`log`", format!("cannot start the thread that writes the log: {error}")))?;
+    let invalid = |origin: &str, message: String| ConfigError::Invalid {
+        origin: origin.to_owned(),
+        message,
+    };
+    let filter = EnvFilter::try_new(&log.filter)
+        .map_err(|error| invalid("`log.filter`", error.to_string()))?;
+    let writer = LogLines::stderr().map_err(|error| {
+        invalid(
+            "`log`",
+            format!("cannot start the thread that writes the log: {error}"),
+        )
+    })?;
     let colours = std::io::stderr().is_terminal();
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter)
@@ -46,14 +57,22 @@ pub fn logs(log: &Log) -> Result<(), ConfigError> {
     };
     if set.is_ok() {
         std::panic::set_hook(Box::new(|panic| {
-            let place = panic.location().map(ToString::to_string).unwrap_or_default();
-            tracing::error!(place, message = panic.payload_as_str().unwrap_or_default(), "a panic was caught");
+            let place = panic
+                .location()
+                .map(ToString::to_string)
+                .unwrap_or_default();
+            tracing::error!(
+                place,
+                message = panic.payload_as_str().unwrap_or_default(),
+                "a panic was caught"
+            );
         }));
     }
     Ok(())
 }
 
-/// Collects metrics; the function makes the text of `/metrics`. All nodes of a process share one collector.
+/// Collects metrics; the function makes the text of `/metrics`. All nodes of a process share one
+/// collector.
 ///
 /// # Errors
 /// When something else collects the metrics of this process.
@@ -62,7 +81,9 @@ pub fn metrics() -> Result<Arc<dyn Fn() -> String + Send + Sync>, NodeError> {
     let collector = COLLECTOR.get_or_init(|| {
         PrometheusBuilder::new()
             .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), SECONDS)
-            .and_then(|builder| builder.set_buckets_for_metric(Matcher::Suffix("_entries".to_owned()), ENTRIES))
+            .and_then(|builder| {
+                builder.set_buckets_for_metric(Matcher::Suffix("_entries".to_owned()), ENTRIES)
+            })
             .and_then(PrometheusBuilder::install_recorder)
             .map_err(|error| error.to_string())
     });

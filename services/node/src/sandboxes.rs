@@ -1,4 +1,5 @@
-//! Where untrusted work runs: the pools of cells, the images they have, and the operator's database server.
+//! Where untrusted work runs: the pools of cells, the images they have, and the operator's database
+//! server.
 
 mod role;
 
@@ -53,13 +54,25 @@ impl Sandboxes {
     /// # Errors
     /// When this binary cannot be found, which a cell is started from.
     pub fn open(config: &config::Cells, sql: &config::Sql) -> std::io::Result<Self> {
-        let program =
-            if config.program.as_os_str().is_empty() { std::env::current_exe()? } else { config.program.clone() };
+        let program = if config.program.as_os_str().is_empty() {
+            std::env::current_exe()?
+        } else {
+            config.program.clone()
+        };
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        let count = if config.count == 0 { cores } else { config.count };
+        let count = if config.count == 0 {
+            cores
+        } else {
+            config.count
+        };
         let options = |work: Work| {
             let arguments = work.arguments(&config.require);
-            CellOptions { program: program.clone(), arguments, count, uses: config.uses }
+            CellOptions {
+                program: program.clone(),
+                arguments,
+                count,
+                uses: config.uses,
+            }
         };
         let for_programs = Cells::new(options(Work::Programs(config.images.clone())));
         let for_queries = for_programs.sibling(options(Work::Queries));
@@ -67,7 +80,13 @@ impl Sandboxes {
         let languages = images.iter().map(|image| image.language.clone()).collect();
         let programs = Programs::new(for_programs.clone(), images);
         let queries = Queries::new(for_queries.clone(), server(sql), sql.result_bytes);
-        Ok(Self { programs, queries, for_programs, for_queries, languages })
+        Ok(Self {
+            programs,
+            queries,
+            for_programs,
+            for_queries,
+            languages,
+        })
     }
 
     /// Most requests of untrusted work that run at once.
@@ -101,25 +120,34 @@ impl Sandboxes {
     /// [`CellError::Start`].
     pub fn start(&self) -> Result<(), CellError> {
         if self.languages.is_empty() {
-            tracing::warn!("no image is built, so programs are not graded; `make images` builds them");
+            tracing::warn!(
+                "no image is built, so programs are not graded; `make images` builds them"
+            );
         }
         self.for_programs.warm()?;
         self.for_queries.warm()
     }
 
-    /// Runs an empty program of each language and an empty query in every cell, so that no client request has to wait
-    /// until a cell maps an image or compiles its first module.
+    /// Runs an empty program of each language and an empty query in every cell, so that no client
+    /// request has to wait until a cell maps an image or compiles its first module.
     pub async fn warm(&self) {
         let cells = 0..self.count();
         for language in &self.languages {
-            let runs = cells.clone().map(|_| self.programs.execute(empty_program(language)));
+            let runs = cells
+                .clone()
+                .map(|_| self.programs.execute(empty_program(language)));
             for run in join_all(runs).await {
                 if let Err(error) = run {
-                    tracing::warn!(language, %error, "warm-up failed: a cell could not run an empty program");
+                    tracing::warn!(language, %error, "warm-up failed: a cell could not run an \
+                        empty program");
                 }
             }
         }
-        let queries = cells.map(|_| async { self.for_queries.ask(&query::Request::probe(), WARM_UP).await });
+        let queries = cells.map(|_| async {
+            self.for_queries
+                .ask(&query::Request::probe(), WARM_UP)
+                .await
+        });
         for reply in join_all(queries).await {
             if let Err(error) = reply {
                 tracing::warn!(%error, "warm-up failed: a cell could not run an empty query");
@@ -151,7 +179,11 @@ pub fn images(config: &config::Cells) -> Vec<ImageInfo> {
 ///
 /// # Errors
 /// [`ImageError`], also for a language there can be no image of.
-pub fn build_image(config: &config::Cells, language: &str, interpreter: &Path) -> Result<(), ImageError> {
+pub fn build_image(
+    config: &config::Cells,
+    language: &str,
+    interpreter: &Path,
+) -> Result<(), ImageError> {
     let known = LANGUAGES.iter().find(|known| known.name == language);
     let language = known.ok_or_else(|| ImageError::Unknown(language.to_owned()))?;
     assay_wasm::build(&Folder::new(&config.images), language, interpreter).map(drop)

@@ -1,5 +1,5 @@
-//! The style sheet, the script and the icon, which come with the binary. They are asked for again on every page and answered `304`
-//! until the binary changes.
+//! The style sheet, the script and the icon, which come with the binary. They are asked for again
+//! on every page and answered `304` until the binary changes.
 
 use std::sync::LazyLock;
 
@@ -19,9 +19,21 @@ struct Asset {
 
 static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     [
-        ("pages.css", "text/css; charset=utf-8", include_str!("../assets/pages.css")),
-        ("pages.js", "text/javascript; charset=utf-8", include_str!("../assets/pages.js")),
-        ("icon.svg", "image/svg+xml", include_str!("../assets/icon.svg")),
+        (
+            "pages.css",
+            "text/css; charset=utf-8",
+            include_str!("../assets/pages.css"),
+        ),
+        (
+            "pages.js",
+            "text/javascript; charset=utf-8",
+            include_str!("../assets/pages.js"),
+        ),
+        (
+            "icon.svg",
+            "image/svg+xml",
+            include_str!("../assets/icon.svg"),
+        ),
     ]
     .map(|(name, media, content)| Asset {
         name,
@@ -35,10 +47,19 @@ pub(crate) async fn asset(Path(name): Path<String>, headers: HeaderMap) -> Respo
     let Some(asset) = ASSETS.iter().find(|asset| asset.name == name) else {
         return Failure::not_found(format!("there is no `{name}`")).into_response();
     };
-    let cached = [(header::ETAG, asset.etag.as_str()), (header::CACHE_CONTROL, "no-cache")];
-    let known = headers.get(header::IF_NONE_MATCH).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let cached = [
+        (header::ETAG, asset.etag.as_str()),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    let known = headers
+        .get(header::IF_NONE_MATCH)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
     // A layer that compresses makes the tag a weak one.
-    if known.split(',').any(|tag| tag.trim().trim_start_matches("W/") == asset.etag) {
+    if known
+        .split(',')
+        .any(|tag| tag.trim().trim_start_matches("W/") == asset.etag)
+    {
         return (StatusCode::NOT_MODIFIED, cached).into_response();
     }
     (cached, [(header::CONTENT_TYPE, asset.media)], asset.content).into_response()

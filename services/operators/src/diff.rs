@@ -32,7 +32,10 @@ impl Diff {
         } else {
             TextDiff::from_words(expected, got)
         };
-        let mut sides = Self { expected: Vec::new(), got: Vec::new() };
+        let mut sides = Self {
+            expected: Vec::new(),
+            got: Vec::new(),
+        };
         for change in diff.iter_all_changes() {
             match change.tag() {
                 ChangeTag::Equal => {
@@ -48,13 +51,18 @@ impl Diff {
 }
 
 fn head(text: &str) -> &str {
-    text.char_indices().nth(LONGEST).map_or(text, |(end, _)| &text[..end])
+    text.char_indices()
+        .nth(LONGEST)
+        .map_or(text, |(end, _)| &text[..end])
 }
 
 fn push(side: &mut Vec<Piece>, text: &str, differs: bool) {
     match side.last_mut() {
         Some(last) if last.differs == differs => last.text.push_str(&Shown(text).to_string()),
-        _ => side.push(Piece { text: Shown(text).to_string(), differs }),
+        _ => side.push(Piece {
+            text: Shown(text).to_string(),
+            differs,
+        }),
     }
 }
 
@@ -63,14 +71,26 @@ mod tests {
     use super::*;
 
     fn marked(pieces: &[Piece]) -> String {
-        let mark = |piece: &Piece| if piece.differs { format!("[{}]", piece.text) } else { piece.text.clone() };
+        let mark = |piece: &Piece| {
+            if piece.differs {
+                format!("[{}]", piece.text)
+            } else {
+                piece.text.clone()
+            }
+        };
         pieces.iter().map(mark).collect()
     }
 
     #[test]
     fn short_answers_differ_by_characters_and_texts_by_words() {
         let short = Diff::new("0.375", "0.35");
-        assert_eq!((marked(&short.expected).as_str(), marked(&short.got).as_str()), ("0.3[7]5", "0.35"));
+        assert_eq!(
+            (
+                marked(&short.expected).as_str(),
+                marked(&short.got).as_str()
+            ),
+            ("0.3[7]5", "0.35")
+        );
         let long = Diff::new("the cat sat down", "the dog sat");
         assert_eq!(marked(&long.expected), "the [cat] sat[ down]");
         assert_eq!(marked(&long.got), "the [dog] sat");
@@ -80,7 +100,13 @@ mod tests {
     fn equal_sides_have_no_mark() {
         let same = Diff::new("a b", "a b");
         assert_eq!(same.expected, same.got);
-        assert_eq!(Diff::new("", ""), Diff { expected: Vec::new(), got: Vec::new() });
+        assert_eq!(
+            Diff::new("", ""),
+            Diff {
+                expected: Vec::new(),
+                got: Vec::new()
+            }
+        );
     }
 
     #[test]

@@ -19,7 +19,10 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn new(status: StatusCode, message: impl Into<String>) -> Self {
-        Self { status, message: message.into() }
+        Self {
+            status,
+            message: message.into(),
+        }
     }
 
     /// A part of the URL or of a form that is wrong.
@@ -32,14 +35,18 @@ impl Failure {
     }
 
     fn of(code: ErrorCode, message: String) -> Self {
-        Self::new(StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR), message)
+        Self::new(
+            StatusCode::from_u16(code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            message,
+        )
     }
 }
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         tracing::error!(%error, "a read of the record failed");
-        let message = "the record cannot be read now; load the page again, and look at the node's log";
+        let message =
+            "the record cannot be read now; load the page again, and look at the node's log";
         Self::new(StatusCode::SERVICE_UNAVAILABLE, message)
     }
 }
@@ -64,6 +71,13 @@ impl From<ReplayError> for Failure {
 
 impl IntoResponse for Failure {
     fn into_response(self) -> Response {
-        (self.status, ErrorPage { status: self.status, message: self.message }).into_response()
+        (
+            self.status,
+            ErrorPage {
+                status: self.status,
+                message: self.message,
+            },
+        )
+            .into_response()
     }
 }

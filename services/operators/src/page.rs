@@ -36,14 +36,26 @@ impl Place {
         (Self::Grades, "/ui/grades", "Grades", "g"),
         (Self::Queue, "/ui/queue", "Queue", "q"),
         (Self::Channels, "/ui/channels", "Channels", "c"),
-        (Self::Disagreements, "/ui/disagreements", "Disagreements", "d"),
+        (
+            Self::Disagreements,
+            "/ui/disagreements",
+            "Disagreements",
+            "d",
+        ),
         (Self::Suspects, "/ui/suspects", "Suspects", "s"),
         (Self::Checks, "/ui/checks", "Checks", "k"),
     ];
 
     /// The navigation as it stands on a page of this place.
     pub(crate) fn links(self) -> impl Iterator<Item = Link> {
-        Self::ALL.iter().map(move |(place, address, name, key)| Link { address, name, key, here: *place == self })
+        Self::ALL
+            .iter()
+            .map(move |(place, address, name, key)| Link {
+                address,
+                name,
+                key,
+                here: *place == self,
+            })
     }
 }
 
@@ -56,7 +68,10 @@ impl<T: Template> IntoResponse for Page<T> {
             Ok(html) => Html(html).into_response(),
             Err(error) => {
                 tracing::error!(%error, "a page cannot be written");
-                (StatusCode::INTERNAL_SERVER_ERROR, "the page cannot be written; look at the node's log\n")
+                (
+                    StatusCode::INTERNAL_SERVER_ERROR,
+                    "the page cannot be written; look at the node's log\n",
+                )
                     .into_response()
             }
         }
@@ -80,6 +95,11 @@ struct ErrorTemplate<'e> {
 impl IntoResponse for ErrorPage {
     fn into_response(self) -> Response {
         let reason = self.status.canonical_reason().unwrap_or("Error");
-        Page(ErrorTemplate { place: Place::Nowhere, reason, message: Shown(&self.message) }).into_response()
+        Page(ErrorTemplate {
+            place: Place::Nowhere,
+            reason,
+            message: Shown(&self.message),
+        })
+        .into_response()
     }
 }

@@ -19,23 +19,40 @@ impl Pairs {
 
     /// The value under a name, the last one given.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
-        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .rev()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     /// The value under a name, as it reads.
-    pub(crate) fn parse<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, Failure> {
+    pub(crate) fn parse<T: std::str::FromStr>(
+        &self,
+        name: &str,
+        what: &str,
+    ) -> Result<Option<T>, Failure> {
         let parse = |value: &str| {
-            value.trim().parse().map_err(|_| Failure::parameter(format!("`{name}` is {what}, not `{value}`")))
+            value
+                .trim()
+                .parse()
+                .map_err(|_| Failure::parameter(format!("`{name}` is {what}, not `{value}`")))
         };
         self.get(name).map(parse).transpose()
     }
 
-    /// Refuses names that the page does not know: a filter that is written wrong must not show everything.
+    /// Refuses names that the page does not know: a filter that is written wrong must not show
+    /// everything.
     pub(crate) fn known(&self, names: &[&str]) -> Result<(), Failure> {
-        match self.0.iter().find(|(name, _)| !names.contains(&name.as_str())) {
-            Some((name, _)) => {
-                Err(Failure::parameter(format!("there is no `{name}`; the page knows {}", names.join(", "))))
-            }
+        match self
+            .0
+            .iter()
+            .find(|(name, _)| !names.contains(&name.as_str()))
+        {
+            Some((name, _)) => Err(Failure::parameter(format!(
+                "there is no `{name}`; the page knows {}",
+                names.join(", ")
+            ))),
             None => Ok(()),
         }
     }
@@ -50,7 +67,11 @@ pub(crate) fn link(path: &str, pairs: &[(&str, Option<&str>)]) -> String {
         }
     }
     let query = query.finish();
-    if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") }
+    if query.is_empty() {
+        path.to_owned()
+    } else {
+        format!("{path}?{query}")
+    }
 }
 
 /// Fields of the list of grades, as they stand in its URL.
@@ -87,7 +108,9 @@ impl Listing {
         let score = |name: &str| -> Result<Option<f64>, Failure> {
             let score: Option<f64> = pairs.parse(name, "a number")?;
             match score {
-                Some(score) if score.is_nan() => Err(Failure::parameter(format!("`{name}` is a number, not `NaN`"))),
+                Some(score) if score.is_nan() => Err(Failure::parameter(format!(
+                    "`{name}` is a number, not `NaN`"
+                ))),
                 score => Ok(score),
             }
         };
@@ -107,7 +130,10 @@ impl Listing {
             since_us: time(pairs, "since")?,
             until_us: time(pairs, "until")?,
         };
-        Ok(Self { filter, before: pairs.parse("before", "the id of a grade")? })
+        Ok(Self {
+            filter,
+            before: pairs.parse("before", "the id of a grade")?,
+        })
     }
 
     /// The link of the same list from another place on.
@@ -115,28 +141,47 @@ impl Listing {
         let before = before.map(|id| id.to_string());
         let kept: Vec<(&str, Option<&str>)> = FIELDS
             .iter()
-            .map(|name| (*name, if *name == "before" { before.as_deref() } else { pairs.get(name) }))
+            .map(|name| {
+                (
+                    *name,
+                    if *name == "before" {
+                        before.as_deref()
+                    } else {
+                        pairs.get(name)
+                    },
+                )
+            })
             .collect();
         link("/ui/grades", &kept)
     }
 }
 
-/// A time as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, in UTC; in microseconds since the Unix epoch.
+/// A time as `2026-11-22`, `2026-11-22T03:45` or `2026-11-22T03:45:10`, in UTC; in microseconds
+/// since the Unix epoch.
 fn time(pairs: &Pairs, name: &str) -> Result<Option<i64>, Failure> {
-    let Some(text) = pairs.get(name) else { return Ok(None) };
+    let Some(text) = pairs.get(name) else {
+        return Ok(None);
+    };
     let read = read_time(text.trim());
-    let message = || format!("`{name}` is a time in UTC, as `2026-11-22` or `2026-11-22T03:45`, not `{text}`");
+    let message = || {
+        format!("`{name}` is a time in UTC, as `2026-11-22` or `2026-11-22T03:45`, not `{text}`")
+    };
     read.map(Some).ok_or_else(|| Failure::parameter(message()))
 }
 
 fn read_time(text: &str) -> Option<i64> {
     let (date, clock) = text.split_once(['T', ' ']).unwrap_or((text, "00:00"));
     let mut date = date.splitn(3, '-');
-    let (year, month, day) = (date.next()?.parse().ok()?, date.next()?.parse::<u8>().ok()?, date.next()?.parse().ok()?);
+    let (year, month, day) = (
+        date.next()?.parse().ok()?,
+        date.next()?.parse::<u8>().ok()?,
+        date.next()?.parse().ok()?,
+    );
     let mut clock = clock.trim_end_matches('Z').splitn(3, ':');
     let (hour, minute) = (clock.next()?.parse().ok()?, clock.next()?.parse().ok()?);
     let second = clock.next().map_or(Some(0), |second| second.parse().ok())?;
-    let date = time::Date::from_calendar_date(year, time::Month::try_from(month).ok()?, day).ok()?;
+    let date =
+        time::Date::from_calendar_date(year, time::Month::try_from(month).ok()?, day).ok()?;
     let moment = date.with_hms(hour, minute, second).ok()?.assume_utc();
     moment.unix_timestamp().checked_mul(1_000_000)
 }
@@ -147,23 +192,41 @@ mod tests {
 
     #[test]
     fn a_link_reads_back_as_the_list_it_shows() {
-        let pairs = Pairs::read("run=a%2Fb+c+&step=+3&score_min=0.5&verdict=&since=2026-11-18T11:06:40&before=");
+        let pairs = Pairs::read(
+            "run=a%2Fb+c+&step=+3&score_min=0.5&verdict=&since=2026-11-18T11:06:40&before=",
+        );
         let listing = Listing::read(&pairs).unwrap();
-        assert_eq!(listing.filter.run.as_deref(), Some("a/b c "), "names may end in a space");
-        assert_eq!((listing.filter.step, listing.filter.score_min), (Some(3), Some(0.5)));
+        assert_eq!(
+            listing.filter.run.as_deref(),
+            Some("a/b c "),
+            "names may end in a space"
+        );
+        assert_eq!(
+            (listing.filter.step, listing.filter.score_min),
+            (Some(3), Some(0.5))
+        );
         assert_eq!((listing.filter.verdict, listing.before), (None, None));
         assert_eq!(listing.filter.since_us, Some(1_795_000_000_000_000));
         let link = Listing::link(&pairs, Some(GradeId::from(7)));
         let (_, query) = link.split_once('?').unwrap();
         let again = Listing::read(&Pairs::read(query)).unwrap();
-        assert_eq!((again.filter.run.as_deref(), again.before), (Some("a/b c "), Some(GradeId::from(7))));
+        assert_eq!(
+            (again.filter.run.as_deref(), again.before),
+            (Some("a/b c "), Some(GradeId::from(7)))
+        );
     }
 
     #[test]
     fn what_is_written_wrong_is_told_and_not_ignored() {
-        for query in
-            ["verdikt=x", "step=x", "score_min=NaN", "batch=1", "before=x", "since=yesterday", "until=2026-13-01"]
-        {
+        for query in [
+            "verdikt=x",
+            "step=x",
+            "score_min=NaN",
+            "batch=1",
+            "before=x",
+            "since=yesterday",
+            "until=2026-13-01",
+        ] {
             let error = Listing::read(&Pairs::read(query)).unwrap_err();
             let name = query.split('=').next().unwrap();
             assert!(error.message.contains(name), "{query}: {}", error.message);

@@ -11,14 +11,17 @@ use std::sync::Arc;
 
 use crate::assets;
 use crate::failure::{Failure, Result};
-use crate::pages::{channels, check, checks, disagreements, grade, grades, home, queue, run, runs, suspects};
+use crate::pages::{
+    channels, check, checks, disagreements, grade, grades, home, queue, run, runs, suspects,
+};
 
-/// What a page may load and where it may send: nothing but this service. Inline scripts and styles are refused, so a completion that
-/// got past the escaping would still not run.
-const POLICY: &str =
-    "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'";
+/// What a page may load and where it may send: nothing but this service. Inline scripts and styles
+/// are refused, so a completion that got past the escaping would still not run.
+const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors \
+                      'none'; object-src 'none'";
 
-/// The pages over `engine`, at `/ui` and below. `S` is the state of the router they are merged into.
+/// The pages over `engine`, at `/ui` and below. `S` is the state of the router they are merged
+/// into.
 pub fn router<S: Clone + Send + Sync + 'static>(engine: Engine) -> Router<S> {
     Router::new()
         .route("/ui", get(home::page))
@@ -48,16 +51,29 @@ async fn nothing(uri: http::Uri) -> Failure {
 
 async fn guarded(mut response: Response) -> Response {
     let headers = response.headers_mut();
-    headers.insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY));
-    headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(
+        header::CONTENT_SECURITY_POLICY,
+        HeaderValue::from_static(POLICY),
+    );
+    headers.insert(
+        header::X_CONTENT_TYPE_OPTIONS,
+        HeaderValue::from_static("nosniff"),
+    );
+    headers.insert(
+        header::REFERRER_POLICY,
+        HeaderValue::from_static("same-origin"),
+    );
     // Pages show the record as it is now.
-    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    headers
+        .entry(header::CACHE_CONTROL)
+        .or_insert(HeaderValue::from_static("no-store"));
     response
 }
 
 /// The record, or why there is none.
 pub(crate) fn store(engine: &Engine) -> Result<&Arc<dyn Store>> {
     let message = "the node keeps no record; start it with a database";
-    engine.store().ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, message))
+    engine
+        .store()
+        .ok_or_else(|| Failure::new(StatusCode::SERVICE_UNAVAILABLE, message))
 }

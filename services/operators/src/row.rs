@@ -23,7 +23,10 @@ impl Badge {
             ("ungradable", _) => "ungradable",
             _ => "failed",
         };
-        Self { word: cell(verdict.unwrap_or(outcome)), class }
+        Self {
+            word: cell(verdict.unwrap_or(outcome)),
+            class,
+        }
     }
 }
 
@@ -44,9 +47,15 @@ pub(crate) struct Row {
 }
 
 impl From<&GradeRecord> for Row {
-    #[expect(clippy::cast_precision_loss, reason = "times of one item are far below 2^52 microseconds")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "times of one item are far below 2^52 microseconds"
+    )]
     fn from(grade: &GradeRecord) -> Self {
-        let run = grade.run.as_deref().map(|run| (cell(run), link("/ui/run", &[("name", Some(run))])));
+        let run = grade
+            .run
+            .as_deref()
+            .map(|run| (cell(run), link("/ui/run", &[("name", Some(run))])));
         Self {
             address: format!("/ui/grades/{}", grade.grade),
             time: time(grade.time_us),

@@ -1,5 +1,6 @@
-//! How numbers, times and texts are shown. Completions are written by whoever wants to be rewarded, so a text never moves what
-//! stands beside it: control characters and marks that turn the direction of writing become visible.
+//! How numbers, times and texts are shown. Completions are written by whoever wants to be rewarded,
+//! so a text never moves what stands beside it: control characters and marks that turn the
+//! direction of writing become visible.
 
 use std::fmt;
 
@@ -39,7 +40,11 @@ pub(crate) fn name(text: &str) -> String {
 
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
-        Some((end, _)) => format!("{}… ({} bytes in all)", Shown(&text[..end]), count(text.len() as u64)),
+        Some((end, _)) => format!(
+            "{}… ({} bytes in all)",
+            Shown(&text[..end]),
+            count(text.len() as u64)
+        ),
         None => Shown(text).to_string(),
     }
 }
@@ -71,9 +76,16 @@ pub(crate) fn maybe(value: Option<f64>) -> String {
 }
 
 /// A share of `whole`, in percent.
-#[expect(clippy::cast_precision_loss, reason = "counts of grades are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of grades are far below 2^52"
+)]
 pub(crate) fn percent(part: u64, whole: u64) -> String {
-    if whole == 0 { "–".to_owned() } else { format!("{:.1} %", 100.0 * part as f64 / whole as f64) }
+    if whole == 0 {
+        "–".to_owned()
+    } else {
+        format!("{:.1} %", 100.0 * part as f64 / whole as f64)
+    }
 }
 
 /// A time span given in microseconds.
@@ -87,7 +99,11 @@ pub(crate) fn span(us: f64) -> String {
 
 /// A length in bytes.
 pub(crate) fn bytes(bytes: f64) -> String {
-    if bytes < 1_000.0 { format!("{bytes:.0} B") } else { format!("{:.1} kB", bytes / 1e3) }
+    if bytes < 1_000.0 {
+        format!("{bytes:.0} B")
+    } else {
+        format!("{:.1} kB", bytes / 1e3)
+    }
 }
 
 /// A point in time, in UTC to the second.
@@ -105,7 +121,10 @@ mod tests {
 
     #[test]
     fn what_would_hide_or_turn_text_is_visible() {
-        assert_eq!(text("a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}"), "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩");
+        assert_eq!(
+            text("a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}"),
+            "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩"
+        );
         assert_eq!(text("a\u{ad}b\u{3164}c\u{e0041}"), "a⟨00AD⟩b⟨3164⟩c⟨E0041⟩");
         assert_eq!(text("שלום ½ 🙂"), "שלום ½ 🙂", "writing itself stays");
     }
@@ -113,17 +132,36 @@ mod tests {
     #[test]
     fn long_texts_are_cut_and_say_so() {
         let long = text(&"é".repeat(LONGEST + 1));
-        assert!(long.ends_with("é… (40,002 bytes in all)"), "{}", &long[long.len() - 40..]);
+        assert!(
+            long.ends_with("é… (40,002 bytes in all)"),
+            "{}",
+            &long[long.len() - 40..]
+        );
         assert_eq!(cell(&"x".repeat(80)).len(), 80);
     }
 
     #[test]
     fn numbers_read_at_a_glance() {
-        assert_eq!([0, 999, 1_000, 1_234_567].map(count), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!([0.0, 0.5, -1.0, 1e-5, 2e7].map(number), ["0.000", "0.500", "-1.000", "1.00e-5", "2.00e7"]);
-        assert_eq!([850.0, 12_300.0, 4.5e6].map(span), ["850 µs", "12.3 ms", "4.5 s"]);
-        assert_eq!((percent(1, 8), percent(0, 0)), ("12.5 %".to_owned(), "–".to_owned()));
-        assert_eq!((bytes(12.0), bytes(20_480.0)), ("12 B".to_owned(), "20.5 kB".to_owned()));
+        assert_eq!(
+            [0, 999, 1_000, 1_234_567].map(count),
+            ["0", "999", "1,000", "1,234,567"]
+        );
+        assert_eq!(
+            [0.0, 0.5, -1.0, 1e-5, 2e7].map(number),
+            ["0.000", "0.500", "-1.000", "1.00e-5", "2.00e7"]
+        );
+        assert_eq!(
+            [850.0, 12_300.0, 4.5e6].map(span),
+            ["850 µs", "12.3 ms", "4.5 s"]
+        );
+        assert_eq!(
+            (percent(1, 8), percent(0, 0)),
+            ("12.5 %".to_owned(), "–".to_owned())
+        );
+        assert_eq!(
+            (bytes(12.0), bytes(20_480.0)),
+            ("12 B".to_owned(), "20.5 kB".to_owned())
+        );
     }
 
     #[test]

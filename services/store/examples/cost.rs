@@ -1,13 +1,13 @@
-//! Measures what recording costs: processor time for each grade, all in (compression, spool, database), of batches of 1,024 grades with
-//! completions of 2 kB. Run it on a quiet machine:
+//! Measures what recording costs: processor time for each grade, all in (compression, spool,
+//! database), of batches of 1,024 grades with completions of 2 kB. Run it on a quiet machine:
 //!
 //! ```sh
 //! cargo run --release -p assay-store --example cost -- 64 1
 //! ```
 //!
-//! The arguments are the number of batches and the level of compression. Processor time is the process's own, from `/proc/self/stat`.
-//! Completions are words of a fixed vocabulary and numbers; the eight of a group share half of their sentences, as rollouts of one prompt
-//! do.
+//! The arguments are the number of batches and the level of compression. Processor time is the
+//! process's own, from `/proc/self/stat`. Completions are words of a fixed vocabulary and numbers;
+//! the eight of a group share half of their sentences, as rollouts of one prompt do.
 
 use std::sync::Arc;
 
@@ -121,7 +121,11 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     let mut body = |kind, content: String| {
         let content = content.into_bytes();
         let hash = Hash::of(&content);
-        bodies.push(Body { hash, kind, content });
+        bodies.push(Body {
+            hash,
+            kind,
+            content,
+        });
         hash
     };
     let mut grades = Vec::new();
@@ -130,7 +134,10 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
     for position in 0..GRADES {
         if position % 8 == 0 {
             let answer = random.next();
-            task_hash = body(BodyKind::Task, format!(r#"{{"type":"math","answer":"{answer}"}}"#));
+            task_hash = body(
+                BodyKind::Task,
+                format!(r#"{{"type":"math","answer":"{answer}"}}"#),
+            );
             prompt_hash = body(BodyKind::Text, random.text(300));
             shared = (0..40).map(|_| random.text(60)).collect();
         }
@@ -167,7 +174,9 @@ fn batch(random: &mut Random, id: BatchId, step: i64, time_us: i64) -> Entry {
             components_json: None,
             steps_json: None,
             measures_json: Some(r#"{"tokens":812}"#.to_owned()),
-            evidence_json: Some(r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#.to_owned()),
+            evidence_json: Some(
+                r#"{"extracted":"\\frac{12}{36}","rule":"rational","expected":"1/3"}"#.to_owned(),
+            ),
             error_json: None,
             meta_json: Some(r#"{"tokens":812,"truncated":false}"#.to_owned()),
             checks_json: None,
@@ -205,22 +214,36 @@ fn processor_us() -> u64 {
 #[tokio::main]
 #[expect(clippy::print_stdout, reason = "a report for whoever runs it")]
 async fn main() {
-    let batches: i64 = std::env::args().nth(1).map_or(32, |text| text.parse().expect("a number of batches"));
+    let batches: i64 = std::env::args()
+        .nth(1)
+        .map_or(32, |text| text.parse().expect("a number of batches"));
     let folder = tempfile::tempdir().expect("a folder for the database");
     let path = folder.path().join("assay.db");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let mut options = StoreOptions::new(format!("sqlite://{}", path.display()));
-    options.compression = std::env::args().nth(2).map_or(1, |text| text.parse().expect("a level"));
-    let store = DurableStore::open(&options, clock.clone()).await.expect("a store");
+    options.compression = std::env::args()
+        .nth(2)
+        .map_or(1, |text| text.parse().expect("a level"));
+    let store = DurableStore::open(&options, clock.clone())
+        .await
+        .expect("a store");
     let ids = Ids::random();
     let mut random = Random(0x9e37_79b9_7f4a_7c15);
     let (mut recording, mut all_in) = (0, 0);
     let mut waiting = std::time::Duration::ZERO;
-    // Entries are made in slices and dropped, so that making them neither counts nor fills the memory.
+    // Entries are made in slices and dropped, so that making them neither counts nor fills the
+    // memory.
     let mut step = 0;
     while step < batches {
         let slice: Vec<_> = (step..batches.min(step + 16))
-            .map(|step| Arc::new(batch(&mut random, ids.batch(clock.as_ref()), step, clock.unix_us())))
+            .map(|step| {
+                Arc::new(batch(
+                    &mut random,
+                    ids.batch(clock.as_ref()),
+                    step,
+                    clock.unix_us(),
+                ))
+            })
             .collect();
         step += 16;
         let (before, started) = (processor_us(), clock.monotonic());
@@ -240,30 +263,91 @@ async fn main() {
     all_in += processor_us() - before;
     let grades = (batches * i64::from(GRADES)) as f64;
     println!("grades                       {grades:>12}");
-    println!("until answered, µs a grade   {:>12.2}  (processor; the writer runs beside)", recording as f64 / grades);
-    println!("all in, µs a grade           {:>12.2}  (processor)", all_in as f64 / grades);
-    println!("a batch waits, ms            {:>12.2}", waiting.as_secs_f64() * 1e3 / batches as f64);
-    let store = DurableStore::open(&options, clock.clone()).await.expect("a store");
+    println!(
+        "until answered, µs a grade   {:>12.2}  (processor; the writer runs beside)",
+        recording as f64 / grades
+    );
+    println!(
+        "all in, µs a grade           {:>12.2}  (processor)",
+        all_in as f64 / grades
+    );
+    println!(
+        "a batch waits, ms            {:>12.2}",
+        waiting.as_secs_f64() * 1e3 / batches as f64
+    );
+    let store = DurableStore::open(&options, clock.clone())
+        .await
+        .expect("a store");
     let text = |text: &str| Some(text.to_owned());
     let all = GradeFilter::default;
     for (name, filter) in [
         ("all", all()),
-        ("run", GradeFilter { run: text("qwen3-0.6b-math"), ..all() }),
-        ("run and step", GradeFilter { run: text("qwen3-0.6b-math"), step: Some(batches / 2), ..all() }),
-        ("grader", GradeFilter { grader: text("math"), ..all() }),
-        ("verdict", GradeFilter { verdict: text("correct"), ..all() }),
-        ("verdict, absent", GradeFilter { verdict: text("no_answer"), ..all() }),
-        ("run and verdict", GradeFilter { run: text("qwen3-0.6b-math"), verdict: text("correct"), ..all() }),
-        ("item", GradeFilter { item: text("s0-p1-1"), ..all() }),
+        (
+            "run",
+            GradeFilter {
+                run: text("qwen3-0.6b-math"),
+                ..all()
+            },
+        ),
+        (
+            "run and step",
+            GradeFilter {
+                run: text("qwen3-0.6b-math"),
+                step: Some(batches / 2),
+                ..all()
+            },
+        ),
+        (
+            "grader",
+            GradeFilter {
+                grader: text("math"),
+                ..all()
+            },
+        ),
+        (
+            "verdict",
+            GradeFilter {
+                verdict: text("correct"),
+                ..all()
+            },
+        ),
+        (
+            "verdict, absent",
+            GradeFilter {
+                verdict: text("no_answer"),
+                ..all()
+            },
+        ),
+        (
+            "run and verdict",
+            GradeFilter {
+                run: text("qwen3-0.6b-math"),
+                verdict: text("correct"),
+                ..all()
+            },
+        ),
+        (
+            "item",
+            GradeFilter {
+                item: text("s0-p1-1"),
+                ..all()
+            },
+        ),
     ] {
         let started = clock.monotonic();
         let page = store.grades(&filter, None, 100).await.expect("a page");
         let took = (clock.monotonic() - started).as_secs_f64() * 1e3;
-        println!("list by {name:<20} {took:>12.2} ms, {} rows", page.grades.len());
+        println!(
+            "list by {name:<20} {took:>12.2} ms, {} rows",
+            page.grades.len()
+        );
     }
     store.close().await.expect("closed");
     let size = std::fs::metadata(&path).map_or(0, |file| file.len());
-    println!("database, bytes a grade      {:>12.0}", size as f64 / grades);
+    println!(
+        "database, bytes a grade      {:>12.0}",
+        size as f64 / grades
+    );
 }
 
 async fn wait_applied(store: &DurableStore) {

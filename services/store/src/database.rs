@@ -1,5 +1,6 @@
-//! Responsible for what the rest of this crate asks of a database: apply entries exactly once, read one consistent state. SQLite
-//! answers it now; PostgreSQL can join without a change to the spool, the waiting entries or the merging of reads.
+//! Responsible for what the rest of this crate asks of a database: apply entries exactly once, read
+//! one consistent state. SQLite answers it now; PostgreSQL can join without a change to the spool,
+//! the waiting entries or the merging of reads.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
@@ -25,10 +26,15 @@ pub(crate) enum DatabaseError {
     #[error("{0}")]
     Driver(#[from] sqlx::Error),
     #[error("{table}.{column}: {reason}")]
-    Row { table: &'static str, column: &'static str, reason: String },
+    Row {
+        table: &'static str,
+        column: &'static str,
+        reason: String,
+    },
     /// Whatever is written now would be gone after a restart.
     #[error(
-        "the database file `{}` {found} since it was opened: put it back, or restart the node, which makes a new one of what the spool holds",
+        "the database file `{}` {found} since it was opened: put it back, or restart the node, \
+         which makes a new one of what the spool holds",
         path.display()
     )]
     Replaced { path: PathBuf, found: String },
@@ -45,9 +51,10 @@ pub(crate) enum DatabaseError {
     Panicked(String),
 }
 
-/// Primary result codes of SQLite that are caused by the contents of an entry and not by the state of the database. The
-/// list is short on purpose: with any other code the entry stays in the spool and is retried. `SQLITE_ERROR` is the
-/// code of an integer overflow but also of a missing table; [`Database::probe`] distinguishes them.
+/// Primary result codes of SQLite that are caused by the contents of an entry and not by the state
+/// of the database. The list is short on purpose: with any other code the entry stays in the spool
+/// and is retried. `SQLITE_ERROR` is the code of an integer overflow but also of a missing table;
+/// [`Database::probe`] distinguishes them.
 const ENTRY_CODES: [u32; 5] = [
     1,  // SQLITE_ERROR
     18, // SQLITE_TOOBIG
@@ -64,7 +71,9 @@ impl DatabaseError {
                 let code = error.code().and_then(|code| code.parse::<u32>().ok());
                 code.is_some_and(|code| ENTRY_CODES.contains(&(code & 0xff)))
             }
-            Self::Driver(sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. }) => true,
+            Self::Driver(
+                sqlx::Error::Encode(_) | sqlx::Error::Decode(_) | sqlx::Error::ColumnDecode { .. },
+            ) => true,
             Self::Row { .. } | Self::Content(_) | Self::Panicked(_) | Self::Damaged(_) => true,
             Self::Driver(_) | Self::Replaced { .. } | Self::Spool(_) | Self::Aside(_) => false,
         }
@@ -95,11 +104,13 @@ pub(crate) trait Database: Send + Sync {
     /// How far this spool has been applied.
     fn progress(&self) -> BoxFuture<'_, Result<Position, DatabaseError>>;
 
-    /// Fails with [`DatabaseError::Replaced`] if a restart would not find the database that is open.
+    /// Fails with [`DatabaseError::Replaced`] if a restart would not find the database that is
+    /// open.
     fn check(&self) -> Result<(), DatabaseError>;
 
-    /// Applies those of `entries` that the progress does not cover yet and moves it to `progress`, all in one transaction. Grades whose
-    /// id is already there change nothing, sums included. Succeeds only if [`check`](Self::check) does before and after it.
+    /// Applies those of `entries` that the progress does not cover yet and moves it to `progress`,
+    /// all in one transaction. Grades whose id is already there change nothing, sums included.
+    /// Succeeds only if [`check`](Self::check) does before and after it.
     fn apply<'a>(
         &'a self,
         entries: &'a [Applicable],
@@ -107,15 +118,19 @@ pub(crate) trait Database: Send + Sync {
         now_us: i64,
     ) -> BoxFuture<'a, Result<(), DatabaseError>>;
 
-    /// Applies an entry after newer ones. Grades that are already present are not changed; a claim of another batch is
-    /// kept.
-    fn apply_late(&self, loaded: Arc<Loaded>, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
+    /// Applies an entry after newer ones. Grades that are already present are not changed; a claim
+    /// of another batch is kept.
+    fn apply_late(
+        &self,
+        loaded: Arc<Loaded>,
+        now_us: i64,
+    ) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
     /// Checks that the database accepts an entry that is known to be valid. Has no lasting effect.
     fn probe(&self, now_us: i64) -> BoxFuture<'_, Result<(), DatabaseError>>;
 
-    /// Tries to make everything applied so far survive power loss; `false` if something else holds that up for now. Succeeds only if
-    /// [`check`](Self::check) does after it.
+    /// Tries to make everything applied so far survive power loss; `false` if something else holds
+    /// that up for now. Succeeds only if [`check`](Self::check) does after it.
     fn checkpoint(&self) -> BoxFuture<'_, Result<bool, DatabaseError>>;
 
     /// One consistent state, to be read from until it is dropped.
@@ -155,7 +170,11 @@ pub(crate) trait Snapshot: Send {
     ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>>;
 
     /// What is counted of a run, by stretches of `width` steps.
-    fn run_steps<'a>(&'a mut self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, DatabaseError>>;
+    fn run_steps<'a>(
+        &'a mut self,
+        run: &'a str,
+        width: i64,
+    ) -> BoxFuture<'a, Result<Steps, DatabaseError>>;
 
     /// Sums over the grades of a run.
     fn run_series<'a>(&'a mut self, run: &'a str) -> BoxFuture<'a, Result<Rollups, DatabaseError>>;
@@ -164,19 +183,31 @@ pub(crate) trait Snapshot: Send {
     fn body(&mut self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, DatabaseError>>;
 
     /// A claim, however old.
-    fn claim<'a>(&'a mut self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>>;
+    fn claim<'a>(
+        &'a mut self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>>;
 
     /// Everything counted of channels.
     fn channels(&mut self) -> BoxFuture<'_, Result<ChannelCounts, DatabaseError>>;
 
     /// What operators said of a grade, in order of time.
-    fn adjudications(&mut self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
+    fn adjudications(
+        &mut self,
+        grade: GradeId,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
 
     /// What operators said last, the newest word first.
-    fn last_adjudications(&mut self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
+    fn last_adjudications(
+        &mut self,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>>;
 
     /// Those of `grades` that were drawn for operators.
-    fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>>;
+    fn draws<'a>(
+        &'a mut self,
+        grades: &'a [GradeId],
+    ) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>>;
 
     /// Which of `pairs` were collected for a model, and how many were in all.
     fn known_pairs<'a>(
@@ -185,7 +216,8 @@ pub(crate) trait Snapshot: Send {
         pairs: &'a [Hash],
     ) -> BoxFuture<'a, Result<KnownPairs, DatabaseError>>;
 
-    /// Pairs of a model in the order of arrival, those with a number above `after`, at most `limit`; fewer where they are long.
+    /// Pairs of a model in the order of arrival, those with a number above `after`, at most
+    /// `limit`; fewer where they are long.
     fn pairs<'a>(
         &'a mut self,
         model: &'a str,
@@ -208,7 +240,8 @@ pub(crate) trait Snapshot: Send {
     ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, DatabaseError>>;
 }
 
-/// What a claim becomes when a `newer` entry says it again: the reply stays if the newer one has none and is for the same batch.
+/// What a claim becomes when a `newer` entry says it again: the reply stays if the newer one has
+/// none and is for the same batch.
 pub(crate) fn merge_claim(older: Option<Claim>, mut newer: Claim) -> Claim {
     if newer.reply.is_none()
         && let Some(older) = older

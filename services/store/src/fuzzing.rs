@@ -35,7 +35,9 @@ fn key() -> Seal {
 pub fn payload(entry: &Entry) -> Option<Vec<u8>> {
     let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref());
     let contents = Contents::of(&entry.bodies, reply, 1).ok()?;
-    frame::encode(&key(), entry, &contents).ok().map(|frame| frame[frame::HEADER..].to_vec())
+    frame::encode(&key(), entry, &contents)
+        .ok()
+        .map(|frame| frame[frame::HEADER..].to_vec())
 }
 
 /// A frame around `payload`.
@@ -53,14 +55,22 @@ pub fn find(bytes: &[u8], from: usize) -> Option<(usize, usize)> {
     Some((at, frame::measure(&key(), &bytes[at..])?))
 }
 
-/// The batch in a frame, its bodies and reply as far as they can be unpacked, and the re-encoded frame.
+/// The batch in a frame, its bodies and reply as far as they can be unpacked, and the re-encoded
+/// frame.
 #[must_use]
 pub fn decode(sealed: &[u8]) -> Option<(BatchId, Vec<Body>, Vec<u8>)> {
     let (entry, contents) = frame::decode(sealed).ok()?;
-    let bodies = contents.packs.iter().flat_map(|pack| pack.bodies.iter().filter_map(|place| pack.body(place).ok()));
+    let bodies = contents
+        .packs
+        .iter()
+        .flat_map(|pack| pack.bodies.iter().filter_map(|place| pack.body(place).ok()));
     let bodies = bodies.collect();
     let _ = contents.reply.as_ref().map(unsqueeze);
-    Some((entry.batch, bodies, frame::encode(&key(), &entry, &contents).ok()?))
+    Some((
+        entry.batch,
+        bodies,
+        frame::encode(&key(), &entry, &contents).ok()?,
+    ))
 }
 
 /// The batches that a start recovers from the spool at `folder`.
@@ -71,5 +81,9 @@ pub fn recover(folder: &Path) -> Result<Vec<BatchId>, OpenSpoolError> {
     let folder = Folder::open(folder, "spool")?;
     let pending = Pending::new(1 << 20);
     recovery::recover(&folder, Position::default(), &pending, 0)?;
-    Ok(pending.select(|_| true).iter().map(|item| item.digest.batch).collect())
+    Ok(pending
+        .select(|_| true)
+        .iter()
+        .map(|item| item.digest.batch)
+        .collect())
 }

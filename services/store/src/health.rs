@@ -1,5 +1,5 @@
-//! Tracks the health of the spool thread and the database writer: whether entries are recorded and applied, and if not,
-//! why.
+//! Tracks the health of the spool thread and the database writer: whether entries are recorded and
+//! applied, and if not, why.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -42,14 +42,20 @@ impl Health {
 
     /// Records that the spool thread panicked.
     pub(crate) fn spool_ended(&self, reason: String) {
-        tracing::error!(reason, "the spool thread panicked; nothing is recorded until the node is restarted");
+        tracing::error!(
+            reason,
+            "the spool thread panicked; nothing is recorded until the node is restarted"
+        );
         metrics::recording(false);
         self.lock().spool_ended = Some(reason);
     }
 
     /// Records that the writer panicked.
     pub(crate) fn writer_ended(&self, reason: String) {
-        tracing::error!(reason, "the database writer panicked; entries stay in the spool until the node is restarted");
+        tracing::error!(
+            reason,
+            "the database writer panicked; entries stay in the spool until the node is restarted"
+        );
         metrics::applying(false);
         self.lock().writer_ended = Some(reason);
     }
@@ -72,18 +78,26 @@ impl Health {
     /// Why entries cannot be applied to the database; `None` if they can.
     pub(crate) fn apply_error(&self) -> Option<String> {
         let state = self.lock();
-        state.writer_ended.clone().or_else(|| state.apply_error.clone())
+        state
+            .writer_ended
+            .clone()
+            .or_else(|| state.apply_error.clone())
     }
 
     /// Fails if the spool thread or the writer has ended.
     pub(crate) fn check(&self) -> Result<(), StoreError> {
-        let State { spool_ended, writer_ended, .. } = self.lock().clone();
+        let State {
+            spool_ended,
+            writer_ended,
+            ..
+        } = self.lock().clone();
         if let Some(reason) = spool_ended {
             return Err(spool_gone(&reason));
         }
         match writer_ended {
             Some(reason) => Err(StoreError::Unavailable(format!(
-                "the database writer has ended ({reason}); restart the node (recorded grades are kept in the spool)"
+                "the database writer has ended ({reason}); restart the node (recorded grades are \
+                 kept in the spool)"
             ))),
             None => Ok(()),
         }
@@ -101,5 +115,7 @@ impl Health {
 }
 
 fn spool_gone(reason: &str) -> StoreError {
-    StoreError::Unavailable(format!("the spool thread has ended ({reason}); restart the node"))
+    StoreError::Unavailable(format!(
+        "the spool thread has ended ({reason}); restart the node"
+    ))
 }

@@ -1,5 +1,6 @@
-//! Owns the durable record: a spool that makes an entry survive before it is answered for, the database behind it, and reads that see
-//! both as one. Owns no grading, no HTTP and no decision about what is worth recording.
+//! Owns the durable record: a spool that makes an entry survive before it is answered for, the
+//! database behind it, and reads that see both as one. Owns no grading, no HTTP and no decision
+//! about what is worth recording.
 //!
 //! ```text
 //! record -> compress and frame -> one write and fdatasync for all that wait -> visible to reads -> answered
@@ -9,7 +10,8 @@
 //!
 //! - `spool`: segment files, group commit, recovery after a crash;
 //! - `pending`: what is recorded and not in the database yet, in bounded memory;
-//! - `writer`: applies entries to the database, however long it was unavailable, and sets aside those that it rejects;
+//! - `writer`: applies entries to the database, however long it was unavailable, and sets aside
+//!   those that it rejects;
 //! - `health`: the health of the spool thread and the writer;
 //! - `database`: what these ask of a database; `sqlite` answers it;
 //! - `merge`: reads over both.

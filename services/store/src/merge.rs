@@ -1,9 +1,12 @@
-//! Responsible for reads: what the database has and what still waits, merged so that nothing is missed and nothing counts twice.
+//! Responsible for reads: what the database has and what still waits, merged so that nothing is
+//! missed and nothing counts twice.
 //!
-//! A read takes the waiting entries first and the state of the database second. An entry leaves the waiting ones only after the
-//! database has it, so it is in one of the two; and the state knows how far the spool was applied in it, so an entry that is in both is
-//! recognised by its position and dropped from the waiting ones. Grades that were sent again are recognised by their id: the database's
-//! row wins over a waiting one and the older waiting one over the newer, exactly as if all had been applied.
+//! A read takes the waiting entries first and the state of the database second. An entry leaves the
+//! waiting ones only after the database has it, so it is in one of the two; and the state knows how
+//! far the spool was applied in it, so an entry that is in both is recognised by its position and
+//! dropped from the waiting ones. Grades that were sent again are recognised by their id: the
+//! database's row wins over a waiting one and the older waiting one over the newer, exactly as if
+//! all had been applied.
 
 mod runs;
 
@@ -36,8 +39,12 @@ pub(crate) struct Sources<'s> {
 }
 
 impl Sources<'_> {
-    /// The waiting entries whose digest passes, oldest first, and a state of the database that holds none of them.
-    async fn view(&self, passes: impl Fn(&Digest) -> bool) -> Result<(Vec<Arc<Item>>, Box<dyn Snapshot>), StoreError> {
+    /// The waiting entries whose digest passes, oldest first, and a state of the database that
+    /// holds none of them.
+    async fn view(
+        &self,
+        passes: impl Fn(&Digest) -> bool,
+    ) -> Result<(Vec<Arc<Item>>, Box<dyn Snapshot>), StoreError> {
         let mut items = self.pending.select(passes);
         let snapshot = self.database.snapshot().await?;
         let progress = snapshot.progress();
@@ -61,7 +68,8 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn body(&self, hash: Hash) -> Result<Option<Body>, StoreError> {
-        // A body is what its hash says wherever it lies, so one that waits needs no look at the database.
+        // A body is what its hash says wherever it lies, so one that waits needs no look at the
+        // database.
         for item in self.pending.select(|digest| digest.may_hold_body(hash)) {
             let loaded = load(&item).await?;
             if let Some(body) = loaded.contents.body(hash).map_err(inconsistent)? {
@@ -73,7 +81,9 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn claim(&self, key: &RequestKey) -> Result<Option<Claim>, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.claim.as_ref() == Some(key)).await?;
+        let (items, mut snapshot) = self
+            .view(|digest| digest.claim.as_ref() == Some(key))
+            .await?;
         let mut claim = snapshot.claim(key).await?;
         drop(snapshot);
         for item in items {
@@ -94,12 +104,17 @@ impl Sources<'_> {
         let (items, mut snapshot) = self.view(|digest| may_keep(filter, before, digest)).await?;
         // One more than the page tells whether another follows.
         let wanted = (limit as usize).saturating_add(1);
-        let mut grades = snapshot.grades(filter, before, limit.saturating_add(1)).await?;
+        let mut grades = snapshot
+            .grades(filter, before, limit.saturating_add(1))
+            .await?;
         let mut groups: Vec<Vec<Arc<Item>>> = by_batch(items);
         groups.sort_by_key(|group| std::cmp::Reverse(highest(group)));
         for chunk in groups.chunks(LOOKUP) {
             let enough = |grades: &[GradeRecord], group: &[Arc<Item>]| {
-                grades.len() >= wanted && grades.last().is_some_and(|last| highest(group) < Some(last.grade))
+                grades.len() >= wanted
+                    && grades
+                        .last()
+                        .is_some_and(|last| highest(group) < Some(last.grade))
             };
             if chunk.first().is_some_and(|group| enough(&grades, group)) {
                 break;
@@ -110,9 +125,9 @@ impl Sources<'_> {
                     break;
                 }
                 let new = fresh(group, &present).await?;
-                let kept = new
-                    .into_iter()
-                    .filter(|grade| filter.keeps(grade) && before.is_none_or(|before| grade.grade < before));
+                let kept = new.into_iter().filter(|grade| {
+                    filter.keeps(grade) && before.is_none_or(|before| grade.grade < before)
+                });
                 grades.extend(kept);
                 grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
                 grades.truncate(wanted);
@@ -125,10 +140,17 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn channels(&self) -> Result<ChannelCounts, StoreError> {
-        let (items, mut snapshot) = self.view(|digest| digest.totals.grades > 0 || digest.events).await?;
+        let (items, mut snapshot) = self
+            .view(|digest| digest.totals.grades > 0 || digest.events)
+            .await?;
         let mut counts = snapshot.channels().await?;
         for item in &items {
-            load(item).await?.entry.events.iter().for_each(|event| counts.add_event(event));
+            load(item)
+                .await?
+                .entry
+                .events
+                .iter()
+                .for_each(|event| counts.add_event(event));
         }
         for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
             counts.add_grades(&fresh);
@@ -141,8 +163,9 @@ impl Sources<'_> {
         run: &str,
         prompts: Option<&[String]>,
     ) -> Result<BTreeMap<String, Vec<Visit>>, StoreError> {
-        let (items, mut snapshot) =
-            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
+        let (items, mut snapshot) = self
+            .view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0)
+            .await?;
         let mut visits = snapshot.visits(run, prompts).await?;
         let mut waiting = Visits::default();
         for (_, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
@@ -161,14 +184,24 @@ impl Sources<'_> {
         Ok(visits)
     }
 
-    pub(crate) async fn last_adjudications(&self, limit: u32) -> Result<Vec<Adjudication>, StoreError> {
+    pub(crate) async fn last_adjudications(
+        &self,
+        limit: u32,
+    ) -> Result<Vec<Adjudication>, StoreError> {
         let (items, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.last_adjudications(limit).await?;
         for item in items {
-            found.extend(load(&item).await?.entry.events.iter().filter_map(|event| match event {
-                Event::Adjudicated(adjudication) => Some(adjudication.clone()),
-                _ => None,
-            }));
+            found.extend(
+                load(&item)
+                    .await?
+                    .entry
+                    .events
+                    .iter()
+                    .filter_map(|event| match event {
+                        Event::Adjudicated(adjudication) => Some(adjudication.clone()),
+                        _ => None,
+                    }),
+            );
         }
         found.sort_by_key(|adjudication| std::cmp::Reverse(adjudication.id));
         found.dedup_by_key(|adjudication| adjudication.id);
@@ -176,7 +209,10 @@ impl Sources<'_> {
         Ok(found)
     }
 
-    pub(crate) async fn adjudications(&self, grade: GradeId) -> Result<Vec<Adjudication>, StoreError> {
+    pub(crate) async fn adjudications(
+        &self,
+        grade: GradeId,
+    ) -> Result<Vec<Adjudication>, StoreError> {
         let (items, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.adjudications(grade).await?;
         for item in items {
@@ -207,28 +243,54 @@ impl Sources<'_> {
         Ok(found)
     }
 
-    pub(crate) async fn known_pairs(&self, model: &str, pairs: &[Hash]) -> Result<KnownPairs, StoreError> {
+    pub(crate) async fn known_pairs(
+        &self,
+        model: &str,
+        pairs: &[Hash],
+    ) -> Result<KnownPairs, StoreError> {
         let (items, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut waiting: BTreeSet<Hash> = BTreeSet::new();
         for item in items {
-            waiting.extend(load(&item).await?.entry.events.iter().filter_map(|event| match event {
-                Event::Collected(pair) if pair.model == model => Some(pair.pair),
-                _ => None,
-            }));
+            waiting.extend(load(&item).await?.entry.events.iter().filter_map(
+                |event| match event {
+                    Event::Collected(pair) if pair.model == model => Some(pair.pair),
+                    _ => None,
+                },
+            ));
         }
         let asked: Vec<Hash> = pairs.iter().chain(&waiting).copied().collect();
-        let KnownPairs { known: stored, total } = snapshot.known_pairs(model, &asked).await?;
+        let KnownPairs {
+            known: stored,
+            total,
+        } = snapshot.known_pairs(model, &asked).await?;
         let stored: BTreeSet<Hash> = stored.into_iter().collect();
         let fresh = waiting.difference(&stored).count() as u64;
         let is_known = |pair: &Hash| stored.contains(pair) || waiting.contains(pair);
-        Ok(KnownPairs { known: pairs.iter().copied().filter(is_known).collect(), total: total + fresh })
+        Ok(KnownPairs {
+            known: pairs.iter().copied().filter(is_known).collect(),
+            total: total + fresh,
+        })
     }
 
-    pub(crate) async fn pairs(&self, model: &str, after: u64, limit: u32) -> Result<PairPage, StoreError> {
-        tokio::time::timeout(self.patience, self.pending.events_forgotten()).await.map_err(|_| {
-            StoreError::Unavailable("collected pairs wait for the database, which is locked or away".to_owned())
-        })?;
-        Ok(self.database.snapshot().await?.pairs(model, after, limit).await?)
+    pub(crate) async fn pairs(
+        &self,
+        model: &str,
+        after: u64,
+        limit: u32,
+    ) -> Result<PairPage, StoreError> {
+        tokio::time::timeout(self.patience, self.pending.events_forgotten())
+            .await
+            .map_err(|_| {
+                StoreError::Unavailable(
+                    "collected pairs wait for the database, which is locked or away".to_owned(),
+                )
+            })?;
+        Ok(self
+            .database
+            .snapshot()
+            .await?
+            .pairs(model, after, limit)
+            .await?)
     }
 
     pub(crate) async fn dataset_checks(
@@ -240,10 +302,17 @@ impl Sources<'_> {
         let (items, mut snapshot) = self.view(|digest| digest.events).await?;
         let mut found = snapshot.dataset_checks(before, limit).await?;
         for item in items {
-            found.extend(load(&item).await?.entry.events.iter().filter_map(|event| match event {
-                Event::Checked(check) if check.id < before => Some(check.clone()),
-                _ => None,
-            }));
+            found.extend(
+                load(&item)
+                    .await?
+                    .entry
+                    .events
+                    .iter()
+                    .filter_map(|event| match event {
+                        Event::Checked(check) if check.id < before => Some(check.clone()),
+                        _ => None,
+                    }),
+            );
         }
         found.sort_by_key(|check| std::cmp::Reverse(check.id));
         found.dedup_by_key(|check| check.id);
@@ -251,9 +320,16 @@ impl Sources<'_> {
         Ok(found)
     }
 
-    pub(crate) async fn dataset_check(&self, id: BatchId) -> Result<Option<DatasetCheck>, StoreError> {
+    pub(crate) async fn dataset_check(
+        &self,
+        id: BatchId,
+    ) -> Result<Option<DatasetCheck>, StoreError> {
         let after = u128::from(id).checked_add(1).map(BatchId::from);
-        Ok(self.dataset_checks(after, 1).await?.into_iter().find(|check| check.id == id))
+        Ok(self
+            .dataset_checks(after, 1)
+            .await?
+            .into_iter()
+            .find(|check| check.id == id))
     }
 }
 
@@ -264,7 +340,10 @@ fn may_keep(filter: &GradeFilter, before: Option<GradeId>, digest: &Digest) -> b
     };
     before.is_none_or(|before| lowest < before)
         && filter.batch.is_none_or(|batch| digest.batch == batch)
-        && filter.run.as_deref().is_none_or(|run| digest.run.as_deref() == Some(run))
+        && filter
+            .run
+            .as_deref()
+            .is_none_or(|run| digest.run.as_deref() == Some(run))
         && filter.step.is_none_or(|step| digest.step == Some(step))
 }
 
@@ -287,7 +366,8 @@ fn highest(group: &[Arc<Item>]) -> Option<GradeId> {
     ids.map(|(_, highest)| highest).max()
 }
 
-/// Each waiting entry with those of its grades that are neither in the database nor in an older entry.
+/// Each waiting entry with those of its grades that are neither in the database nor in an older
+/// entry.
 async fn fresh_by_entry(
     items: Vec<Arc<Item>>,
     snapshot: &mut dyn Snapshot,
@@ -326,7 +406,10 @@ async fn fresh_of(
     let is_new = |grade: &GradeRecord| stored.is_none_or(|stored| !stored.contains(&grade.grade));
     let loaded = load(item).await?;
     let grades = loaded.entry.grades.iter();
-    let fresh = grades.filter(|grade| is_new(grade) && seen.insert(grade.grade)).cloned().collect();
+    let fresh = grades
+        .filter(|grade| is_new(grade) && seen.insert(grade.grade))
+        .cloned()
+        .collect();
     Ok((loaded, fresh))
 }
 
@@ -339,7 +422,12 @@ fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
         .reply
         .as_ref()
         .zip(loaded.contents.reply.as_ref())
-        .map(|(reply, content)| Ok(SealedReply { media: reply.media.clone(), body: unsqueeze(content)? }))
+        .map(|(reply, content)| {
+            Ok(SealedReply {
+                media: reply.media.clone(),
+                body: unsqueeze(content)?,
+            })
+        })
         .transpose()?;
     Ok(Some(Claim {
         key: claim.key.clone(),
@@ -352,7 +440,9 @@ fn claim_of(loaded: &Loaded) -> Result<Option<Claim>, BadContent> {
 
 async fn load(item: &Arc<Item>) -> Result<Arc<Loaded>, StoreError> {
     item.load().await.map_err(|error| {
-        StoreError::Unavailable(format!("an entry cannot be read back from the spool ({error}): check its disk"))
+        StoreError::Unavailable(format!(
+            "an entry cannot be read back from the spool ({error}): check its disk"
+        ))
     })
 }
 

@@ -1,8 +1,11 @@
-//! Responsible for every metric of this crate: its name, unit and description stand here and nowhere else. Times no code itself.
+//! Responsible for every metric of this crate: its name, unit and description stand here and
+//! nowhere else. Times no code itself.
 
 use std::time::Duration;
 
-use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 
 const SYNC_SECONDS: &str = "assay_store_sync_seconds";
 const COMMIT_ENTRIES: &str = "assay_store_commit_entries";
@@ -37,23 +40,47 @@ pub const NAMES: &[&str] = &[
 
 /// Describes the metrics to the installed recorder.
 pub(crate) fn describe() {
-    describe_histogram!(SYNC_SECONDS, Unit::Seconds, "Time one write and fdatasync of the spool took.");
-    describe_histogram!(COMMIT_ENTRIES, Unit::Count, "Entries that shared one write and fdatasync.");
+    describe_histogram!(
+        SYNC_SECONDS,
+        Unit::Seconds,
+        "Time one write and fdatasync of the spool took."
+    );
+    describe_histogram!(
+        COMMIT_ENTRIES,
+        Unit::Count,
+        "Entries that shared one write and fdatasync."
+    );
     describe_counter!(SPOOLED_BYTES, Unit::Bytes, "Bytes appended to the spool.");
     describe_counter!(
         APPEND_FAILURES,
         Unit::Count,
         "Commits that could not be written or synced; their entries were answered as not recorded."
     );
-    describe_gauge!(PENDING_ENTRIES, Unit::Count, "Entries recorded but not in the database yet.");
-    describe_gauge!(PENDING_BYTES, Unit::Bytes, "Memory held by entries that are not in the database yet.");
-    describe_gauge!(SPOOL_SEGMENTS, Unit::Count, "Segment files of the spool, each of 64 MiB or a little more.");
+    describe_gauge!(
+        PENDING_ENTRIES,
+        Unit::Count,
+        "Entries recorded but not in the database yet."
+    );
+    describe_gauge!(
+        PENDING_BYTES,
+        Unit::Bytes,
+        "Memory held by entries that are not in the database yet."
+    );
+    describe_gauge!(
+        SPOOL_SEGMENTS,
+        Unit::Count,
+        "Segment files of the spool, each of 64 MiB or a little more."
+    );
     describe_histogram!(
         APPLY_SECONDS,
         Unit::Seconds,
         "Time one transaction that applies entries to the database took."
     );
-    describe_counter!(APPLIED_ENTRIES, Unit::Count, "Entries applied to the database.");
+    describe_counter!(
+        APPLIED_ENTRIES,
+        Unit::Count,
+        "Entries applied to the database."
+    );
     describe_counter!(
         APPLY_FAILURES,
         Unit::Count,
@@ -72,7 +99,8 @@ pub(crate) fn describe() {
     describe_gauge!(
         SET_ASIDE,
         Unit::Count,
-        "Entries that the database rejected, kept in the spool's folder until `assay record set-aside --apply` applies them."
+        "Entries that the database rejected, kept in the spool's folder until `assay record \
+         set-aside --apply` applies them."
     );
 }
 

@@ -1,10 +1,12 @@
-//! Responsible for how contents are compressed: bodies many at a time in packs, a reply alone. Knows neither files nor tables; the
-//! spool and the database both keep what is made here as it is, so that each content is compressed once.
+//! Responsible for how contents are compressed: bodies many at a time in packs, a reply alone.
+//! Knows neither files nor tables; the spool and the database both keep what is made here as it is,
+//! so that each content is compressed once.
 //!
-//! Measured on 2 kB of JSON and code at level 1: 13.7 µs a body compressed alone (ratio 0.37), 5.6 µs in packs of 64 kB (ratio 0.20). The
-//! text decides more than the level: 2.5 µs for rollouts that say the same (0.05), 15 µs for dense English (0.53). Levels below 1 save
-//! a tenth of the time for a quarter more bytes, and LZ4 is no faster than they are. Reading one body back unpacks its whole pack, some
-//! 100 µs.
+//! Measured on 2 kB of JSON and code at level 1: 13.7 µs a body compressed alone (ratio 0.37), 5.6
+//! µs in packs of 64 kB (ratio 0.20). The text decides more than the level: 2.5 µs for rollouts
+//! that say the same (0.05), 15 µs for dense English (0.53). Levels below 1 save a tenth of the
+//! time for a quarter more bytes, and LZ4 is no faster than they are. Reading one body back unpacks
+//! its whole pack, some 100 µs.
 
 use std::cell::RefCell;
 
@@ -46,7 +48,9 @@ impl Codec {
 
 /// A content that cannot be unpacked or does not have the size its row says.
 #[derive(Debug, thiserror::Error)]
-#[error("a compressed content cannot be read: {0}; restore the database or the spool from a backup")]
+#[error(
+    "a compressed content cannot be read: {0}; restore the database or the spool from a backup"
+)]
 pub(crate) struct BadContent(String);
 
 /// Some bytes, compressed if that makes them fewer.
@@ -88,17 +92,27 @@ pub(crate) fn body_of(unpacked: &[u8], place: &PackedBody) -> Result<Body, BadCo
         .checked_add(place.size as usize)
         .and_then(|end| unpacked.get(start..end))
         .ok_or_else(|| BadContent(format!("body `{}` lies outside its pack", place.hash)))?;
-    Ok(Body { hash: place.hash, kind: place.kind, content: content.to_vec() })
+    Ok(Body {
+        hash: place.hash,
+        kind: place.kind,
+        content: content.to_vec(),
+    })
 }
 
-/// Packs bodies, those of one kind side by side: prompts and tasks repeat over batches, and a pack of nothing but known bodies is
-/// never written to the database.
+/// Packs bodies, those of one kind side by side: prompts and tasks repeat over batches, and a pack
+/// of nothing but known bodies is never written to the database.
 pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
     let mut packs = Vec::new();
     let mut joined = Vec::with_capacity(PACK_BYTES);
     let mut places = Vec::new();
-    for kind in [BodyKind::Task, BodyKind::Text, BodyKind::Messages, BodyKind::Policy, BodyKind::Pair, BodyKind::Report]
-    {
+    for kind in [
+        BodyKind::Task,
+        BodyKind::Text,
+        BodyKind::Messages,
+        BodyKind::Policy,
+        BodyKind::Pair,
+        BodyKind::Report,
+    ] {
         for body in bodies.iter().filter(|body| body.kind == kind) {
             if !places.is_empty() && joined.len() + body.content.len() > PACK_BYTES {
                 packs.push(close(&mut joined, &mut places, level)?);
@@ -119,7 +133,10 @@ pub(crate) fn pack(bodies: &[Body], level: i32) -> std::io::Result<Vec<Pack>> {
 }
 
 fn close(joined: &mut Vec<u8>, places: &mut Vec<PackedBody>, level: i32) -> std::io::Result<Pack> {
-    let pack = Pack { squeezed: squeeze(joined, level)?, bodies: std::mem::take(places) };
+    let pack = Pack {
+        squeezed: squeeze(joined, level)?,
+        bodies: std::mem::take(places),
+    };
     joined.clear();
     Ok(pack)
 }
@@ -130,19 +147,28 @@ fn length(bytes: usize) -> std::io::Result<u32> {
 }
 
 thread_local! {
-    /// A context of zstd owns some 600 kB of tables; making one costs more than compressing a pack with it. Kept with its level.
+    /// A context of zstd owns some 600 kB of tables; making one costs more than compressing a pack
+    /// with it. Kept with its level.
     static COMPRESSOR: RefCell<Option<(i32, zstd::bulk::Compressor<'static>)>> = const { RefCell::new(None) };
 }
 
-/// Compresses `content` at a `level` of zstd if it is long enough and becomes shorter. Level 0 compresses nothing.
+/// Compresses `content` at a `level` of zstd if it is long enough and becomes shorter. Level 0
+/// compresses nothing.
 pub(crate) fn squeeze(content: &[u8], level: i32) -> std::io::Result<Squeezed> {
     let size = length(content.len())?;
-    let plain = || Squeezed { codec: Codec::Plain, size, content: content.to_vec() };
+    let plain = || Squeezed {
+        codec: Codec::Plain,
+        size,
+        content: content.to_vec(),
+    };
     if level == 0 || content.len() < SMALLEST_COMPRESSED {
         return Ok(plain());
     }
     let mut compressed = COMPRESSOR.with_borrow_mut(|slot| {
-        if slot.as_ref().is_none_or(|(its_level, _)| *its_level != level) {
+        if slot
+            .as_ref()
+            .is_none_or(|(its_level, _)| *its_level != level)
+        {
             *slot = None;
         }
         let (_, compressor) = match slot {
@@ -156,7 +182,11 @@ pub(crate) fn squeeze(content: &[u8], level: i32) -> std::io::Result<Squeezed> {
     }
     // The buffer was made for the worst case; entries wait in memory.
     compressed.shrink_to_fit();
-    Ok(Squeezed { codec: Codec::Zstd, size, content: compressed })
+    Ok(Squeezed {
+        codec: Codec::Zstd,
+        size,
+        content: compressed,
+    })
 }
 
 /// The content as it was.
@@ -164,12 +194,14 @@ pub(crate) fn unsqueeze(squeezed: &Squeezed) -> Result<Vec<u8>, BadContent> {
     let size = squeezed.size as usize;
     let content = match squeezed.codec {
         Codec::Plain => squeezed.content.clone(),
-        Codec::Zstd => {
-            zstd::bulk::decompress(&squeezed.content, size).map_err(|error| BadContent(error.to_string()))?
-        }
+        Codec::Zstd => zstd::bulk::decompress(&squeezed.content, size)
+            .map_err(|error| BadContent(error.to_string()))?,
     };
     if content.len() != size {
-        return Err(BadContent(format!("{} bytes where {size} were written", content.len())));
+        return Err(BadContent(format!(
+            "{} bytes where {size} were written",
+            content.len()
+        )));
     }
     Ok(content)
 }
@@ -183,8 +215,15 @@ pub(crate) struct Contents {
 }
 
 impl Contents {
-    pub(crate) fn of(bodies: &[Body], reply: Option<&SealedReply>, level: i32) -> std::io::Result<Self> {
-        Ok(Self { packs: pack(bodies, level)?, reply: reply.map(|reply| squeeze(&reply.body, level)).transpose()? })
+    pub(crate) fn of(
+        bodies: &[Body],
+        reply: Option<&SealedReply>,
+        level: i32,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            packs: pack(bodies, level)?,
+            reply: reply.map(|reply| squeeze(&reply.body, level)).transpose()?,
+        })
     }
 
     /// The body of this name.
@@ -214,7 +253,11 @@ mod tests {
     use super::*;
 
     fn body(kind: BodyKind, content: Vec<u8>) -> Body {
-        Body { hash: Hash::of(&content), kind, content }
+        Body {
+            hash: Hash::of(&content),
+            kind,
+            content,
+        }
     }
 
     #[test]
@@ -244,7 +287,12 @@ mod tests {
     #[test]
     fn level_0_compresses_nothing_and_levels_may_change() {
         let content = [b'a'; 1_000];
-        for (level, codec) in [(0, Codec::Plain), (1, Codec::Zstd), (3, Codec::Zstd), (0, Codec::Plain)] {
+        for (level, codec) in [
+            (0, Codec::Plain),
+            (1, Codec::Zstd),
+            (3, Codec::Zstd),
+            (0, Codec::Plain),
+        ] {
             let squeezed = squeeze(&content, level).unwrap();
             assert_eq!(squeezed.codec, codec);
             assert_eq!(unsqueeze(&squeezed).unwrap(), content);

@@ -8,12 +8,15 @@ use std::task::{Context, Poll};
 
 /// The message of a panic.
 pub(crate) fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("a panic without a message").to_owned()
 }
 
-/// A future that returns a panic as an error. Values that it borrowed may then be in an inconsistent state and must not
-/// be used again.
+/// A future that returns a panic as an error. Values that it borrowed may then be in an
+/// inconsistent state and must not be used again.
 pub(crate) struct CatchPanic<'f, T>(Pin<Box<dyn Future<Output = T> + Send + 'f>>);
 
 impl<'f, T> CatchPanic<'f, T> {

@@ -1,7 +1,9 @@
-//! Responsible for the entries that are recorded but not in the database yet, in the order they were recorded. Memory is bounded:
-//! past the limit an entry keeps only its digest here and is read back from its segment when its turn comes or a read needs it.
+//! Responsible for the entries that are recorded but not in the database yet, in the order they
+//! were recorded. Memory is bounded: past the limit an entry keeps only its digest here and is read
+//! back from its segment when its turn comes or a read needs it.
 //!
-//! A digest is about 1/250 of its entry: 5 bytes a body, some 300 bytes beside. A spool of 10 GiB therefore costs 40 MiB of memory.
+//! A digest is about 1/250 of its entry: 5 bytes a body, some 300 bytes beside. A spool of 10 GiB
+//! therefore costs 40 MiB of memory.
 
 use std::collections::VecDeque;
 use std::io;
@@ -47,7 +49,12 @@ impl Digest {
             totals: RunTotals::of(&entry.grades),
             claim: entry.claim.as_ref().map(|claim| claim.key.clone()),
             events: !entry.events.is_empty(),
-            bodies: contents.packs.iter().flat_map(|pack| &pack.bodies).map(|body| prefix(body.hash)).collect(),
+            bodies: contents
+                .packs
+                .iter()
+                .flat_map(|pack| &pack.bodies)
+                .map(|body| prefix(body.hash))
+                .collect(),
         }
     }
 
@@ -58,7 +65,8 @@ impl Digest {
 
     /// Whether the entry's range of ids covers this grade.
     pub(crate) fn may_hold_grade(&self, id: GradeId) -> bool {
-        self.ids.is_some_and(|(first, last)| first <= id && id <= last)
+        self.ids
+            .is_some_and(|(first, last)| first <= id && id <= last)
     }
 }
 
@@ -86,7 +94,13 @@ impl Item {
         loaded: Arc<Loaded>,
         segment: Option<Arc<Segment>>,
     ) -> Self {
-        Self { start, end, digest, held: Some(loaded), segment }
+        Self {
+            start,
+            end,
+            digest,
+            held: Some(loaded),
+            segment,
+        }
     }
 
     /// The entry, read back from its segment if it is no longer in memory.
@@ -102,7 +116,9 @@ impl Item {
 
     fn read_back(&self) -> io::Result<Arc<Loaded>> {
         let Some(segment) = &self.segment else {
-            return Err(io::Error::other("an entry without a segment is no longer in memory"));
+            return Err(io::Error::other(
+                "an entry without a segment is no longer in memory",
+            ));
         };
         Loaded::from_frame(&segment.seal, &self.frame()?).map(Arc::new)
     }
@@ -138,7 +154,10 @@ impl Pending {
     /// Keeps at most `limit` bytes of entries in memory.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
-            inner: Mutex::new(Inner { items: VecDeque::new(), held_bytes: 0 }),
+            inner: Mutex::new(Inner {
+                items: VecDeque::new(),
+                held_bytes: 0,
+            }),
             limit,
             arrived: Notify::new(),
             forgotten: Notify::new(),
@@ -160,7 +179,8 @@ impl Pending {
         self.arrived.notify_one();
     }
 
-    /// The oldest entries, as many as come to `grades` rows and `bytes` of frames, at least one if any waits.
+    /// The oldest entries, as many as come to `grades` rows and `bytes` of frames, at least one if
+    /// any waits.
     pub(crate) fn oldest(&self, grades: u64, bytes: u64) -> Vec<Arc<Item>> {
         let inner = self.lock();
         let (mut rows, mut size) = (0, 0);
@@ -193,12 +213,23 @@ impl Pending {
 
     /// Waits until the database has those entries with events that wait now.
     pub(crate) async fn events_forgotten(&self) {
-        let last = self.lock().items.iter().rev().find(|item| item.digest.events).map(|item| item.end);
+        let last = self
+            .lock()
+            .items
+            .iter()
+            .rev()
+            .find(|item| item.digest.events)
+            .map(|item| item.end);
         let Some(last) = last else { return };
         loop {
             let mut forgotten = pin!(self.forgotten.notified());
             forgotten.as_mut().enable();
-            if self.lock().items.front().is_none_or(|first| first.end > last) {
+            if self
+                .lock()
+                .items
+                .front()
+                .is_none_or(|first| first.end > last)
+            {
                 return;
             }
             forgotten.await;
@@ -207,7 +238,12 @@ impl Pending {
 
     /// The entries whose digest passes, oldest first.
     pub(crate) fn select(&self, passes: impl Fn(&Digest) -> bool) -> Vec<Arc<Item>> {
-        self.lock().items.iter().filter(|item| passes(&item.digest)).cloned().collect()
+        self.lock()
+            .items
+            .iter()
+            .filter(|item| passes(&item.digest))
+            .cloned()
+            .collect()
     }
 
     /// How many wait.

@@ -1,5 +1,6 @@
-//! Responsible for putting spool, writer and database together, for opening and closing them in the right order, and for what an entry
-//! must look like to be taken. Reads are `merge`'s, writing is the spool's.
+//! Responsible for putting spool, writer and database together, for opening and closing them in the
+//! right order, and for what an entry must look like to be taken. Reads are `merge`'s, writing is
+//! the spool's.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -16,7 +17,8 @@ use assay_core::pair::{KnownPairs, PairPage};
 use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use assay_core::rollup::Rollups;
 use assay_core::store::{
-    GradeFilter, GradePage, Reader, RecordState, Recorder, Retried, RunSummary, SetAside, StoreError,
+    GradeFilter, GradePage, Reader, RecordState, Recorder, Retried, RunSummary, SetAside,
+    StoreError,
 };
 use assay_core::{BatchId, BoxFuture, Clock, GradeId, Hash, Ids, Visit};
 use tokio::sync::{Semaphore, oneshot, watch};
@@ -38,21 +40,26 @@ use crate::sqlite::{Location, POSITION_BITS, Sqlite};
 use crate::writer::{Loaded, Writer};
 use crate::{CLAIM_LIFETIME_US, metrics};
 
-/// From this many bytes on, an entry is compressed on a thread for blocking work: a runtime's thread would be held up for longer than
-/// handing the work over costs.
+/// From this many bytes on, an entry is compressed on a thread for blocking work: a runtime's
+/// thread would be held up for longer than handing the work over costs.
 const WORTH_A_THREAD: usize = 32 << 10;
 
 /// A store cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The URL names no database this store knows.
-    #[error("not a database this node can open: `{0}`; write `sqlite://PATH`, or `sqlite::memory:` to keep nothing")]
+    #[error(
+        "not a database this node can open: `{0}`; write `sqlite://PATH`, or `sqlite::memory:` to \
+         keep nothing"
+    )]
     UnknownDatabase(String),
     /// The spool cannot be opened.
     #[error(transparent)]
     Spool(#[from] OpenSpoolError),
     /// The database cannot be opened or migrated.
-    #[error("the database `{url}` cannot be opened: {reason}; check its path, its rights and its disk")]
+    #[error(
+        "the database `{url}` cannot be opened: {reason}; check its path, its rights and its disk"
+    )]
     Database {
         /// The URL.
         url: String,
@@ -66,8 +73,8 @@ pub enum OpenError {
 
 /// The record of one node: SQLite behind a spool.
 ///
-/// It lives within the tokio runtime it was opened in. Dropped without [`close`](Recorder::close) it loses nothing: what the database does
-/// not have yet stays in the spool for the next start.
+/// It lives within the tokio runtime it was opened in. Dropped without [`close`](Recorder::close)
+/// it loses nothing: what the database does not have yet stays in the spool for the next start.
 pub struct DurableStore {
     database: Arc<dyn Database>,
     pending: Arc<Pending>,
@@ -94,24 +101,33 @@ struct Running {
 }
 
 impl DurableStore {
-    /// Opens or creates the spool and the database, migrates the database and takes up what an earlier run left in the spool.
+    /// Opens or creates the spool and the database, migrates the database and takes up what an
+    /// earlier run left in the spool.
     ///
     /// # Errors
     /// [`OpenError`] if another node uses the spool, or the spool or the database cannot be used.
     pub async fn open(options: &StoreOptions, clock: Arc<dyn Clock>) -> Result<Self, OpenError> {
         metrics::describe();
-        let location =
-            Location::parse(&options.database).ok_or_else(|| OpenError::UnknownDatabase(options.database.clone()))?;
-        // The spool's lock comes first: it also keeps two nodes from migrating one database at once.
+        let location = Location::parse(&options.database)
+            .ok_or_else(|| OpenError::UnknownDatabase(options.database.clone()))?;
+        // The spool's lock comes first: it also keeps two nodes from migrating one database at
+        // once.
         let folder = match options.spool.clone().or_else(|| location.spool()) {
             Some(path) => Some(Arc::new(open_folder(path, clock.as_ref()).await?)),
             None => None,
         };
-        let spool = folder.as_ref().map_or_else(|| "memory".to_owned(), |folder| folder.identity.name.clone());
+        let spool = folder.as_ref().map_or_else(
+            || "memory".to_owned(),
+            |folder| folder.identity.name.clone(),
+        );
         let seal = folder.as_ref().map_or(Seal::PLAIN, |folder| folder.seal());
-        let unopened =
-            |error: DatabaseError| OpenError::Database { url: options.database.clone(), reason: error.to_string() };
-        let sqlite = Sqlite::open(&location, spool, options.readers).await.map_err(|error| unopened(error.into()))?;
+        let unopened = |error: DatabaseError| OpenError::Database {
+            url: options.database.clone(),
+            reason: error.to_string(),
+        };
+        let sqlite = Sqlite::open(&location, spool, options.readers)
+            .await
+            .map_err(|error| unopened(error.into()))?;
         let database: Arc<dyn Database> = Arc::new(sqlite);
         let progress = database.progress().await.map_err(unopened)?;
 
@@ -125,12 +141,19 @@ impl DurableStore {
             Some(folder) => {
                 let last = folder.segments().last().map_or(0, |last| last.number);
                 first_segment = first_segment.max(last + 1);
-                let (folder_of_scan, waiting, now_us) = (folder.clone(), pending.clone(), clock.unix_us());
+                let (folder_of_scan, waiting, now_us) =
+                    (folder.clone(), pending.clone(), clock.unix_us());
                 let scan = move || {
                     let replayed = recovery::recover(&folder_of_scan, progress, &waiting, now_us)?;
                     let aside = Aside::of(&folder_of_scan);
-                    let io = |source| OpenSpoolError::Io { path: folder_of_scan.path.clone(), source };
-                    let counted = (aside.count().map_err(io)?, aside.starts_from(progress).map_err(io)?);
+                    let io = |source| OpenSpoolError::Io {
+                        path: folder_of_scan.path.clone(),
+                        source,
+                    };
+                    let counted = (
+                        aside.count().map_err(io)?,
+                        aside.starts_from(progress).map_err(io)?,
+                    );
                     Ok::<_, OpenSpoolError>((replayed, counted))
                 };
                 let (replayed, (set_aside, starts)) = blocking(scan).await?;
@@ -143,13 +166,21 @@ impl DurableStore {
                     );
                 }
                 tracing::info!(spool = %folder.identity.name, entries = replayed, "opened the spool; its entries are applied to the database now");
-                Journal::Folder { folder: folder.clone(), segment_bytes: options.segment_bytes }
+                Journal::Folder {
+                    folder: folder.clone(),
+                    segment_bytes: options.segment_bytes,
+                }
             }
             None => Journal::Memory,
         };
-        let (appends, committer) =
-            commit::start(journal, first_segment, pending.clone(), health.clone(), clock.clone())
-                .map_err(OpenError::Thread)?;
+        let (appends, committer) = commit::start(
+            journal,
+            first_segment,
+            pending.clone(),
+            health.clone(),
+            clock.clone(),
+        )
+        .map_err(OpenError::Thread)?;
         let (draining, drained) = watch::channel(false);
         let writer = Writer {
             database: database.clone(),
@@ -199,7 +230,11 @@ impl DurableStore {
     }
 
     fn sources(&self) -> Sources<'_> {
-        Sources { pending: &self.pending, database: self.database.as_ref(), patience: self.read_timeout }
+        Sources {
+            pending: &self.pending,
+            database: self.database.as_ref(),
+            patience: self.read_timeout,
+        }
     }
 
     async fn append(&self, entry: Arc<Entry>) -> Result<(), StoreError> {
@@ -217,7 +252,12 @@ impl DurableStore {
                 .map_err(|error| StoreError::Unavailable(error.to_string()))??
         };
         let (answer, answered) = oneshot::channel();
-        let append = Append { frame, digest, loaded, answer };
+        let append = Append {
+            frame,
+            digest,
+            loaded,
+            answer,
+        };
         let taken = match &self.running().appends {
             Some(appends) => appends.send(append).is_ok(),
             None => false,
@@ -229,20 +269,27 @@ impl DurableStore {
     }
 
     fn refusal(&self) -> StoreError {
-        if self.closed.load(Ordering::Acquire) { closed() } else { self.health.refusal() }
+        if self.closed.load(Ordering::Acquire) {
+            closed()
+        } else {
+            self.health.refusal()
+        }
     }
 
     /// Checks that grades can be recorded and read.
     async fn check(&self) -> Result<(), StoreError> {
         self.health.check()?;
         if let (Some(_), Some(folder)) = (self.health.append_error(), self.folder.clone()) {
-            // While the node is not ready it may receive no batches, so no append would reveal that the spool works
-            // again.
-            let tried = blocking(move || folder.probe()).await.map_err(|error| error.to_string());
+            // While the node is not ready it may receive no batches, so no append would reveal that
+            // the spool works again.
+            let tried = blocking(move || folder.probe())
+                .await
+                .map_err(|error| error.to_string());
             self.health.appended(tried.clone());
             tried.map_err(|error| {
                 StoreError::Unavailable(format!(
-                    "the spool cannot be written ({error}); free space on its disk or restore its folder"
+                    "the spool cannot be written ({error}); free space on its disk or restore its \
+                     folder"
                 ))
             })?;
         }
@@ -256,13 +303,17 @@ impl DurableStore {
     }
 
     async fn list_set_aside(&self) -> Result<Vec<SetAside>, StoreError> {
-        let Some(aside) = self.aside() else { return Ok(Vec::new()) };
+        let Some(aside) = self.aside() else {
+            return Ok(Vec::new());
+        };
         let files = blocking(move || aside.list()).await.map_err(unreadable)?;
         Ok(files.iter().map(set_aside).collect())
     }
 
     async fn try_set_aside(&self) -> Result<Vec<Retried>, StoreError> {
-        let (Some(aside), Some(folder)) = (self.aside(), self.folder.clone()) else { return Ok(Vec::new()) };
+        let (Some(aside), Some(folder)) = (self.aside(), self.folder.clone()) else {
+            return Ok(Vec::new());
+        };
         let files = blocking(move || aside.list()).await.map_err(unreadable)?;
         let mut tried = Vec::with_capacity(files.len());
         let mut applied = Vec::new();
@@ -276,23 +327,32 @@ impl DurableStore {
         }
         if !applied.is_empty() && !self.database.checkpoint().await? {
             return Err(StoreError::Unavailable(
-                "entries were applied but are not synced to disk yet, because a reader blocks the checkpoint; run this again"
+                "entries were applied but are not synced to disk yet, because a reader blocks the \
+                 checkpoint; run this again"
                     .to_owned(),
             ));
         }
         let left = move || {
             let aside = Aside::of(&folder);
-            applied.iter().try_for_each(|file| aside.remove_file(file))?;
+            applied
+                .iter()
+                .try_for_each(|file| aside.remove_file(file))?;
             aside.count()
         };
-        self.health.count_set_aside(blocking(left).await.map_err(unreadable)?);
+        self.health
+            .count_set_aside(blocking(left).await.map_err(unreadable)?);
         Ok(tried)
     }
 
     async fn apply_file(&self, folder: &Folder, file: &AsideFile) -> Result<(), String> {
         let (aside, path) = (Aside::of(folder), file.path.clone());
-        let loaded = blocking(move || aside.load(&path)).await.map_err(|error| error.to_string())?;
-        let applied = self.database.apply_late(Arc::new(loaded), self.clock.unix_us()).await;
+        let loaded = blocking(move || aside.load(&path))
+            .await
+            .map_err(|error| error.to_string())?;
+        let applied = self
+            .database
+            .apply_late(Arc::new(loaded), self.clock.unix_us())
+            .await;
         applied.map_err(|error| error.to_string())
     }
 
@@ -302,7 +362,11 @@ impl DurableStore {
         }
         let (appends, committer, writer) = {
             let mut running = self.running();
-            (running.appends.take(), running.committer.take(), running.writer.take())
+            (
+                running.appends.take(),
+                running.committer.take(),
+                running.writer.take(),
+            )
         };
         drop(appends);
         if let Some(committer) = committer {
@@ -311,14 +375,17 @@ impl DurableStore {
         self.draining.send_replace(true);
         let drained = match writer {
             Some(mut writer) => {
-                let drained = tokio::time::timeout(self.close_timeout, &mut writer).await.is_ok();
+                let drained = tokio::time::timeout(self.close_timeout, &mut writer)
+                    .await
+                    .is_ok();
                 writer.abort();
                 drained
             }
             None => true,
         };
         let mut closed = self.database.check().map_err(StoreError::from);
-        // A writer that ended for another reason than having nothing left must not cost the segments of what it left.
+        // A writer that ended for another reason than having nothing left must not cost the
+        // segments of what it left.
         if closed.is_ok() && drained && self.pending.len() == 0 {
             match self.database.checkpoint().await {
                 Ok(true) => self.empty_spool(),
@@ -327,7 +394,8 @@ impl DurableStore {
             }
         } else if closed.is_ok() {
             closed = Err(StoreError::Unavailable(
-                "the database did not take all grades in time: they are in the spool and follow at the next start"
+                "the database did not take all grades in time: they are in the spool and follow \
+                 at the next start"
                     .to_owned(),
             ));
         }
@@ -343,7 +411,8 @@ impl DurableStore {
         let Some(folder) = &self.folder else { return };
         for segment in folder.segments() {
             if let Err(error) = folder.delete(segment.number) {
-                tracing::warn!(%error, segment = segment.number, "an applied segment of the spool cannot be deleted");
+                tracing::warn!(%error, segment = segment.number, "an applied segment of the spool \
+                    cannot be deleted");
             }
         }
     }
@@ -351,7 +420,10 @@ impl DurableStore {
 
 impl Drop for DurableStore {
     fn drop(&mut self) {
-        let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let running = self
+            .running
+            .get_mut()
+            .unwrap_or_else(PoisonError::into_inner);
         running.appends = None;
         if let Some(writer) = running.writer.take() {
             writer.abort();
@@ -370,7 +442,10 @@ impl Drop for DurableStore {
 
 fn join(committer: JoinHandle<()>) {
     if committer.join().is_err() {
-        tracing::error!("the thread of the spool panicked: what it had answered is safe, the rest was not recorded");
+        tracing::error!(
+            "the thread of the spool panicked: what it had answered is safe, the rest was not \
+             recorded"
+        );
     }
 }
 
@@ -392,13 +467,15 @@ type Encoded = (Vec<u8>, Digest, Arc<Loaded>);
 fn encode(seal: &Seal, entry: Arc<Entry>, compression: i32) -> Result<Encoded, StoreError> {
     let unusable = |error: &dyn std::fmt::Display| StoreError::Unavailable(error.to_string());
     let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref());
-    let contents = Contents::of(&entry.bodies, reply, compression).map_err(|error| unusable(&error))?;
+    let contents =
+        Contents::of(&entry.bodies, reply, compression).map_err(|error| unusable(&error))?;
     let frame = frame::encode(seal, &entry, &contents).map_err(|error| unusable(&error))?;
     let digest = Digest::of(&entry, &contents);
     Ok((frame, digest, Arc::new(Loaded::new(entry, contents))))
 }
 
-/// Counts the entries that the database with these options rejected, without opening it: another node may use it.
+/// Counts the entries that the database with these options rejected, without opening it: another
+/// node may use it.
 ///
 /// # Errors
 /// What the system said of the spool's folder.
@@ -409,17 +486,32 @@ pub fn set_aside_entries(options: &StoreOptions) -> std::io::Result<u64> {
 }
 
 fn set_aside(file: &AsideFile) -> SetAside {
-    let Note { reason, batch, grades, time_us } = file.note.clone();
+    let Note {
+        reason,
+        batch,
+        grades,
+        time_us,
+    } = file.note.clone();
     let batch = batch.and_then(|batch| batch.parse().ok());
-    SetAside { name: file.name.clone(), batch, grades, bytes: file.bytes, reason, time_us }
+    SetAside {
+        name: file.name.clone(),
+        batch,
+        grades,
+        bytes: file.bytes,
+        reason,
+        time_us,
+    }
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "it maps errors")]
 fn unreadable(error: std::io::Error) -> StoreError {
-    StoreError::Unavailable(format!("cannot read the entries set aside ({error}); check the spool's folder"))
+    StoreError::Unavailable(format!(
+        "cannot read the entries set aside ({error}); check the spool's folder"
+    ))
 }
 
-/// What the tables rely on: a grade's batch, run, step and caller are its entry's, and its id follows from its batch and position.
+/// What the tables rely on: a grade's batch, run, step and caller are its entry's, and its id
+/// follows from its batch and position.
 fn check(entry: &Entry) -> Result<(), StoreError> {
     for grade in &entry.grades {
         let fits = grade.batch == entry.batch
@@ -430,7 +522,8 @@ fn check(entry: &Entry) -> Result<(), StoreError> {
             && grade.caller == entry.caller;
         if !fits {
             return Err(StoreError::Inconsistent(format!(
-                "grade `{}` does not fit batch `{}`: its id, run, step and caller follow from the batch",
+                "grade `{}` does not fit batch `{}`: its id, run, step and caller follow from the \
+                 batch",
                 grade.grade, entry.batch
             )));
         }
@@ -486,7 +579,11 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().run(run).await })
     }
 
-    fn run_steps<'a>(&'a self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+    fn run_steps<'a>(
+        &'a self,
+        run: &'a str,
+        width: i64,
+    ) -> BoxFuture<'a, Result<Steps, StoreError>> {
         Box::pin(async move { self.sources().run_steps(run, width.max(1)).await })
     }
 
@@ -498,7 +595,10 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().body(hash).await })
     }
 
-    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+    fn claim<'a>(
+        &'a self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
         Box::pin(async move {
             let oldest = self.clock.unix_us().saturating_sub(CLAIM_LIFETIME_US);
             let claim = self.sources().claim(key).await?;
@@ -518,11 +618,17 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().visits(run, prompts).await })
     }
 
-    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    fn adjudications(
+        &self,
+        grade: GradeId,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         Box::pin(async move { self.sources().adjudications(grade).await })
     }
 
-    fn last_adjudications(&self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    fn last_adjudications(
+        &self,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         Box::pin(async move { self.sources().last_adjudications(limit).await })
     }
 
@@ -530,11 +636,20 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().draws(grades).await })
     }
 
-    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
         Box::pin(async move { self.sources().known_pairs(model, pairs).await })
     }
 
-    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+    fn pairs<'a>(
+        &'a self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
         Box::pin(async move { self.sources().pairs(model, after, limit).await })
     }
 
@@ -546,7 +661,10 @@ impl Reader for DurableStore {
         Box::pin(async move { self.sources().dataset_checks(before, limit).await })
     }
 
-    fn dataset_check(&self, id: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+    fn dataset_check(
+        &self,
+        id: BatchId,
+    ) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
         Box::pin(async move { self.sources().dataset_check(id).await })
     }
 

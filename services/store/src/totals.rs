@@ -1,5 +1,5 @@
-//! Responsible for the totals of a run kept beside its grades. Pure; the database adds them up in its table, reads add those of waiting
-//! entries on top.
+//! Responsible for the totals of a run kept beside its grades. Pure; the database adds them up in
+//! its table, reads add those of waiting entries on top.
 
 use assay_core::record::GradeRecord;
 use assay_core::store::RunSummary;

@@ -1,13 +1,15 @@
-//! Responsible for bringing recorded entries into the database: in order, many in one transaction, however long the database is away.
-//! Answers no request; a recorded entry is durable in the spool and visible through [`Pending`] before it gets here.
+//! Responsible for bringing recorded entries into the database: in order, many in one transaction,
+//! however long the database is away. Answers no request; a recorded entry is durable in the spool
+//! and visible through [`Pending`] before it gets here.
 //!
-//! An entry that the database rejects must not block those after it. After a failure that an entry may have caused, the
-//! next transaction has half as many entries, until one entry is alone. If the database rejects that entry [`TRIES`]
-//! times but accepts one that is known to be valid, the entry is set aside (see `spool::aside`) and the progress moves
-//! past it. Failures of disk, locks and files are retried forever and set nothing aside.
+//! An entry that the database rejects must not block those after it. After a failure that an entry
+//! may have caused, the next transaction has half as many entries, until one entry is alone. If the
+//! database rejects that entry [`TRIES`] times but accepts one that is known to be valid, the entry
+//! is set aside (see `spool::aside`) and the progress moves past it. Failures of disk, locks and
+//! files are retried forever and set nothing aside.
 //!
-//! A segment is deleted only when the database has said that everything applied so far survives power loss; see
-//! [`Database::checkpoint`].
+//! A segment is deleted only when the database has said that everything applied so far survives
+//! power loss; see [`Database::checkpoint`].
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -34,8 +36,8 @@ const TRANSACTION_GRADES: u64 = 16_384;
 /// Most bytes of frames of one transaction: bounds what is read back into memory at once.
 const TRANSACTION_BYTES: u64 = 64 << 20;
 
-/// Below this many grades the writer waits [`LINGER`] for more: a transaction costs as much as inserting some hundred grades, and reads
-/// see what waits all the same.
+/// Below this many grades the writer waits [`LINGER`] for more: a transaction costs as much as
+/// inserting some hundred grades, and reads see what waits all the same.
 const WORTH_A_TRANSACTION: u64 = 1_024;
 
 const LINGER: Duration = Duration::from_millis(50);
@@ -70,17 +72,35 @@ impl Loaded {
                 &grade.meta_json,
                 &grade.checks_json,
             ];
-            json.iter().map(|text| text.as_ref().map_or(0, String::len)).sum()
+            json.iter()
+                .map(|text| text.as_ref().map_or(0, String::len))
+                .sum()
         };
         let rows: usize = entry.grades.iter().map(|grade| 768 + texts(grade)).sum();
-        let bodies: usize = entry.bodies.iter().map(|body| body.content.len() + 80).sum();
-        let reply = entry.claim.as_ref().and_then(|claim| claim.reply.as_ref()).map_or(0, |reply| reply.body.len());
+        let bodies: usize = entry
+            .bodies
+            .iter()
+            .map(|body| body.content.len() + 80)
+            .sum();
+        let reply = entry
+            .claim
+            .as_ref()
+            .and_then(|claim| claim.reply.as_ref())
+            .map_or(0, |reply| reply.body.len());
         let bytes = 512 + rows + bodies + reply + contents.bytes();
-        Self { entry, contents, bytes }
+        Self {
+            entry,
+            contents,
+            bytes,
+        }
     }
 
     /// Adds `grades`, which are some of the entry's, to what is counted for charts.
-    pub(crate) fn count<'g>(&self, grades: impl IntoIterator<Item = &'g GradeRecord>, counted: &mut Counted) {
+    pub(crate) fn count<'g>(
+        &self,
+        grades: impl IntoIterator<Item = &'g GradeRecord>,
+        counted: &mut Counted,
+    ) {
         let places = self.contents.packs.iter().flat_map(|pack| &pack.bodies);
         let sizes: HashMap<Hash, u32> = places.map(|body| (body.hash, body.size)).collect();
         for grade in grades {
@@ -90,17 +110,23 @@ impl Loaded {
 
     pub(crate) fn from_frame(seal: &Seal, bytes: &[u8]) -> io::Result<Self> {
         if frame::measure(seal, bytes) != Some(bytes.len()) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "a frame of the spool is damaged"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "a frame of the spool is damaged",
+            ));
         }
-        let (entry, contents) =
-            frame::decode(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        let (entry, contents) = frame::decode(bytes)
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
         Ok(Self::new(Arc::new(entry), contents))
     }
 }
 
 /// Whether reading a frame back failed because of what is there, not because it could not be read.
 fn is_damage(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof)
+    matches!(
+        error.kind(),
+        io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof
+    )
 }
 
 /// The task that applies.
@@ -115,8 +141,8 @@ pub(crate) struct Writer {
     pub(crate) draining: watch::Receiver<bool>,
     /// How far the database is.
     pub(crate) progress: Position,
-    /// Start positions of entries that were set aside and are retried, because the database lost the progress past
-    /// them.
+    /// Start positions of entries that were set aside and are retried, because the database lost
+    /// the progress past them.
     pub(crate) retried: BTreeSet<Position>,
 }
 
@@ -129,7 +155,10 @@ struct Search {
 }
 
 impl Search {
-    const NONE: Self = Self { most: usize::MAX, refusals: 0 };
+    const NONE: Self = Self {
+        most: usize::MAX,
+        refusals: 0,
+    };
 }
 
 /// What to do after a failed transaction.
@@ -143,8 +172,8 @@ enum Next {
 }
 
 impl Writer {
-    /// Applies until draining has begun and nothing waits, or what waits has no database to go to. On the way out, all segments that are
-    /// no longer needed are gone.
+    /// Applies until draining has begun and nothing waits, or what waits has no database to go to.
+    /// On the way out, all segments that are no longer needed are gone.
     pub(crate) async fn run(mut self) {
         self.release().await;
         let mut pause = FIRST_PAUSE;
@@ -163,7 +192,8 @@ impl Writer {
                 continue;
             }
             let grades: u64 = items.iter().map(|item| item.digest.totals.grades).sum();
-            if grades < WORTH_A_TRANSACTION && search.most == usize::MAX && !*self.draining.borrow() {
+            if grades < WORTH_A_TRANSACTION && search.most == usize::MAX && !*self.draining.borrow()
+            {
                 tokio::select! {
                     () = tokio::time::sleep(LINGER) => {}
                     _ = self.draining.changed() => {}
@@ -176,7 +206,10 @@ impl Writer {
                     self.health.applied(Ok(()));
                     pause = FIRST_PAUSE;
                     reported = None;
-                    search = Search { most: search.most.saturating_mul(2), refusals: 0 };
+                    search = Search {
+                        most: search.most.saturating_mul(2),
+                        refusals: 0,
+                    };
                     self.release().await;
                 }
                 Err(error) => {
@@ -236,7 +269,8 @@ impl Writer {
                 return Next::End;
             }
         } else {
-            tracing::warn!(%error, entries = items.len(), "the database rejects grades; they stay in the spool and are retried");
+            tracing::warn!(%error, entries = items.len(), "the database rejects grades; they stay \
+                in the spool and are retried");
         }
         Next::Pause
     }
@@ -258,9 +292,17 @@ impl Writer {
         };
         let last = *last;
         let started = self.clock.monotonic();
-        self.database.apply(&entries, last, self.clock.unix_us()).await?;
-        metrics::applied(self.clock.monotonic().saturating_sub(started), entries.len());
-        let applied = items.iter().take(entries.len()).filter(|item| self.retried.contains(&item.start));
+        self.database
+            .apply(&entries, last, self.clock.unix_us())
+            .await?;
+        metrics::applied(
+            self.clock.monotonic().saturating_sub(started),
+            entries.len(),
+        );
+        let applied = items
+            .iter()
+            .take(entries.len())
+            .filter(|item| self.retried.contains(&item.start));
         let applied: Vec<Position> = applied.map(|item| item.start).collect();
         for start in applied {
             self.forget_aside(start).await;
@@ -274,13 +316,21 @@ impl Writer {
         self.pending.forget_through(progress);
     }
 
-    /// Sets aside an entry that cannot be applied, and moves past it. Fails if the database rejects a valid entry as
-    /// well.
-    async fn set_aside(&mut self, item: &Arc<Item>, error: &DatabaseError) -> Result<(), DatabaseError> {
+    /// Sets aside an entry that cannot be applied, and moves past it. Fails if the database rejects
+    /// a valid entry as well.
+    async fn set_aside(
+        &mut self,
+        item: &Arc<Item>,
+        error: &DatabaseError,
+    ) -> Result<(), DatabaseError> {
         self.database.probe(self.clock.unix_us()).await?;
         let (batch, grades) = (item.digest.batch, item.digest.totals.grades);
-        let note =
-            Note { reason: error.to_string(), batch: Some(batch.to_string()), grades, time_us: self.clock.unix_us() };
+        let note = Note {
+            reason: error.to_string(),
+            batch: Some(batch.to_string()),
+            grades,
+            time_us: self.clock.unix_us(),
+        };
         let kept = match self.folder.clone() {
             Some(folder) => {
                 let item = item.clone();
@@ -295,17 +345,21 @@ impl Writer {
                     aside.count()
                 };
                 let done = tokio::task::spawn_blocking(keep).await;
-                done.unwrap_or_else(|error| Err(io::Error::other(error))).map_err(DatabaseError::Aside)?
+                done.unwrap_or_else(|error| Err(io::Error::other(error)))
+                    .map_err(DatabaseError::Aside)?
             }
             // A record in memory ends with the process in any case.
             None => self.health.set_aside() + 1,
         };
-        self.database.apply(&[], item.end, self.clock.unix_us()).await?;
+        self.database
+            .apply(&[], item.end, self.clock.unix_us())
+            .await?;
         tracing::error!(
             %error,
             %batch,
             grades,
-            "the database rejected an entry, which was set aside; run `assay record set-aside` to list or apply it"
+            "the database rejected an entry, which was set aside; run `assay record set-aside` to \
+             list or apply it"
         );
         self.health.count_set_aside(kept);
         self.pass(item.end);
@@ -315,20 +369,26 @@ impl Writer {
     /// Removes the copy of an entry that was applied after all.
     async fn forget_aside(&mut self, start: Position) {
         self.retried.remove(&start);
-        let Some(folder) = self.folder.clone() else { return };
+        let Some(folder) = self.folder.clone() else {
+            return;
+        };
         let forget = move || {
             let aside = Aside::of(&folder);
             aside.forget(start)?;
             aside.count()
         };
-        match tokio::task::spawn_blocking(forget).await.unwrap_or_else(|error| Err(io::Error::other(error))) {
+        match tokio::task::spawn_blocking(forget)
+            .await
+            .unwrap_or_else(|error| Err(io::Error::other(error)))
+        {
             Ok(left) => self.health.count_set_aside(left),
             // If an operator applies it again, nothing changes.
             Err(error) => tracing::warn!(%error, "cannot remove the copy of an applied entry"),
         }
     }
 
-    /// Deletes the segments that the database no longer needs, once it has made itself independent of them.
+    /// Deletes the segments that the database no longer needs, once it has made itself independent
+    /// of them.
     async fn release(&self) {
         let Some(folder) = &self.folder else {
             return;
@@ -347,13 +407,15 @@ impl Writer {
             Ok(true) => {
                 for number in done {
                     if let Err(error) = folder.delete(number) {
-                        tracing::warn!(%error, segment = number, "an applied segment of the spool cannot be deleted");
+                        tracing::warn!(%error, segment = number, "an applied segment of the spool \
+                            cannot be deleted");
                     }
                 }
             }
             Ok(false) => {}
             Err(error) => {
-                tracing::warn!(%error, "the database cannot be checkpointed: applied segments stay");
+                tracing::warn!(%error, "the database cannot be checkpointed: applied segments \
+                                        stay");
             }
         }
     }

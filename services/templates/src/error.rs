@@ -8,7 +8,8 @@ pub enum TemplateError {
     NotJson(String),
     /// It is JSON of another shape.
     #[error(
-        "a template is a task, an object with a `type`, or an object with a `task` and perhaps `prompt`, `solution` and `id`: {0}"
+        "a template is a task, an object with a `type`, or an object with a `task` and perhaps \
+         `prompt`, `solution` and `id`: {0}"
     )]
     Shape(String),
     /// One of its texts cannot be compiled.

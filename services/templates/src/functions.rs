@@ -24,16 +24,23 @@ fn refused(message: String) -> Error {
 }
 
 fn last_boxed(text: &str) -> Result<String, Error> {
-    let options = Options { mode: Mode::Boxed, think_open: false, choices: false, language: None };
+    let options = Options {
+        mode: Mode::Boxed,
+        think_open: false,
+        choices: false,
+        language: None,
+    };
     match extract(text, &options) {
         Some(found) => Ok(found.text.into_owned()),
-        None => Err(refused("the text has no `\\boxed{…}` that is closed".to_owned())),
+        None => Err(refused(
+            "the text has no `\\boxed{…}` that is closed".to_owned(),
+        )),
     }
 }
 
 fn from_json(text: &str) -> Result<Value, Error> {
-    let value: serde_json::Value =
-        serde_json::from_str(text).map_err(|error| refused(format!("`fromjson` was given no JSON: {error}")))?;
+    let value: serde_json::Value = serde_json::from_str(text)
+        .map_err(|error| refused(format!("`fromjson` was given no JSON: {error}")))?;
     Ok(Value::from(Serde(value)))
 }
 
@@ -47,16 +54,24 @@ fn elements(list: &Value) -> Result<Vec<Value>, Error> {
 
 fn asserts(texts: &Value) -> Result<Value, Error> {
     let texts = elements(texts)?;
-    let tests = texts.iter().map(|text| serde_json::json!({ "assert": text }));
+    let tests = texts
+        .iter()
+        .map(|text| serde_json::json!({ "assert": text }));
     Ok(Value::from(Serde(tests.collect::<Vec<_>>())))
 }
 
 fn stdio(inputs: &Value, outputs: &Value) -> Result<Value, Error> {
     let (inputs, outputs) = (elements(inputs)?, elements(outputs)?);
     if inputs.len() != outputs.len() {
-        return Err(refused(format!("there are {} inputs and {} outputs", inputs.len(), outputs.len())));
+        return Err(refused(format!(
+            "there are {} inputs and {} outputs",
+            inputs.len(),
+            outputs.len()
+        )));
     }
-    let tests =
-        inputs.iter().zip(&outputs).map(|(stdin, stdout)| serde_json::json!({ "stdin": stdin, "stdout": stdout }));
+    let tests = inputs
+        .iter()
+        .zip(&outputs)
+        .map(|(stdin, stdout)| serde_json::json!({ "stdin": stdin, "stdout": stdout }));
     Ok(Value::from(Serde(tests.collect::<Vec<_>>())))
 }

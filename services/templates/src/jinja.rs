@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_jinja::Program;
 use minijinja::value::Serde;
-use minijinja::{AutoEscape, Environment, ErrorKind, Output, State, UndefinedBehavior, Value as Jinja};
+use minijinja::{
+    AutoEscape, Environment, ErrorKind, Output, State, UndefinedBehavior, Value as Jinja,
+};
 use serde_json::Value;
 
 use crate::functions;
@@ -30,9 +32,15 @@ pub(crate) enum Text {
     /// It is the value of one column.
     Column { pointer: String, name: String },
     /// It is one expression, whose value keeps its type.
-    Expression { pointer: String, reads: BTreeSet<String> },
+    Expression {
+        pointer: String,
+        reads: BTreeSet<String>,
+    },
     /// It is a text with something in it.
-    Mixed { pointer: String, reads: BTreeSet<String> },
+    Mixed {
+        pointer: String,
+        reads: BTreeSet<String>,
+    },
 }
 
 /// The columns of a row as expressions see them.
@@ -43,11 +51,16 @@ pub(crate) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     pub(crate) fn new(row: &'a Row) -> Self {
-        Self { row, jinja: std::cell::OnceCell::new() }
+        Self {
+            row,
+            jinja: std::cell::OnceCell::new(),
+        }
     }
 
     fn jinja(&self) -> Jinja {
-        self.jinja.get_or_init(|| Jinja::from(Serde(self.row))).clone()
+        self.jinja
+            .get_or_init(|| Jinja::from(Serde(self.row)))
+            .clone()
     }
 }
 
@@ -61,7 +74,10 @@ impl Engine {
         assay_jinja::bound(&mut environment);
         environment.set_formatter(written);
         functions::add(&mut environment);
-        Self { environment, programs: BTreeMap::new() }
+        Self {
+            environment,
+            programs: BTreeMap::new(),
+        }
     }
 
     /// Compiles the text at `pointer`.
@@ -72,7 +88,10 @@ impl Engine {
         let pointer = pointer.to_owned();
         if let Some(expression) = lone(text) {
             if is_name(expression) {
-                return Ok(Text::Column { pointer, name: expression.to_owned() });
+                return Ok(Text::Column {
+                    pointer,
+                    name: expression.to_owned(),
+                });
             }
             let reads = self.add(&pointer, &format!("{{% set {MADE} = ({expression}) %}}"))?;
             return Ok(Text::Expression { pointer, reads });
@@ -82,13 +101,22 @@ impl Engine {
     }
 
     fn add(&mut self, pointer: &str, source: &str) -> Result<BTreeSet<String>, TemplateError> {
-        let wrong =
-            |error: minijinja::Error| TemplateError::Text { pointer: pointer.to_owned(), message: told(&error) };
+        let wrong = |error: minijinja::Error| TemplateError::Text {
+            pointer: pointer.to_owned(),
+            message: told(&error),
+        };
         let program = Program::compile(&self.environment, pointer, source).map_err(wrong)?;
         self.programs.insert(pointer.to_owned(), program);
-        let globals: BTreeSet<String> = self.environment.globals().map(|(name, _)| name.to_owned()).collect();
+        let globals: BTreeSet<String> = self
+            .environment
+            .globals()
+            .map(|(name, _)| name.to_owned())
+            .collect();
         let reads = assay_jinja::reads(&self.environment, pointer, source).map_err(wrong)?;
-        Ok(reads.into_iter().filter(|name| !globals.contains(name)).collect())
+        Ok(reads
+            .into_iter()
+            .filter(|name| !globals.contains(name))
+            .collect())
     }
 
     /// The value of a text on a row.
@@ -96,21 +124,32 @@ impl Engine {
         match text {
             Text::Plain(text) => Ok(Value::String(text.clone())),
             Text::Column { pointer, name } => match columns.row.get(name) {
-                None | Some(Value::Null) => Err(RowError::Missing { column: name.clone(), pointer: pointer.clone() }),
+                None | Some(Value::Null) => Err(RowError::Missing {
+                    column: name.clone(),
+                    pointer: pointer.clone(),
+                }),
                 Some(value) => Ok(value.clone()),
             },
             Text::Expression { pointer, reads } => {
-                let found = self.rendered(pointer, columns, Some(MADE)).map(|(_, value)| value);
+                let found = self
+                    .rendered(pointer, columns, Some(MADE))
+                    .map(|(_, value)| value);
                 let value = found.map_err(|error| failed(&error, pointer, reads, columns.row))?;
                 let Some(value) = value.filter(|value| !value.is_undefined()) else {
-                    return Err(absent(pointer, reads, columns.row, || "it gives nothing on this row".to_owned()));
+                    return Err(absent(pointer, reads, columns.row, || {
+                        "it gives nothing on this row".to_owned()
+                    }));
                 };
-                serde_json::to_value(value)
-                    .map_err(|error| RowError::Failed { pointer: pointer.clone(), message: error.to_string() })
+                serde_json::to_value(value).map_err(|error| RowError::Failed {
+                    pointer: pointer.clone(),
+                    message: error.to_string(),
+                })
             }
             Text::Mixed { pointer, reads } => {
                 let rendered = self.rendered(pointer, columns, None).map(|(text, _)| text);
-                rendered.map(Value::String).map_err(|error| failed(&error, pointer, reads, columns.row))
+                rendered
+                    .map(Value::String)
+                    .map_err(|error| failed(&error, pointer, reads, columns.row))
             }
         }
     }
@@ -123,13 +162,20 @@ impl Engine {
         columns: &Columns<'_>,
         name: Option<&str>,
     ) -> Result<(String, Option<Jinja>), minijinja::Error> {
-        let program = self.programs.get(pointer).ok_or(ErrorKind::TemplateNotFound)?;
+        let program = self
+            .programs
+            .get(pointer)
+            .ok_or(ErrorKind::TemplateNotFound)?;
         program.render(&self.environment, columns.jinja(), name)
     }
 }
 
 /// Writes a value into a text. Null is nothing that a text could say.
-fn written(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Jinja) -> Result<(), minijinja::Error> {
+fn written(
+    out: &mut Output<'_>,
+    state: &mut State<'_, '_>,
+    value: &Jinja,
+) -> Result<(), minijinja::Error> {
     if value.is_undefined() || value.is_none() {
         return Err(ErrorKind::UndefinedError.into());
     }
@@ -139,7 +185,9 @@ fn written(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Jinja) -> Re
 /// The expression of a text that is one expression and nothing else.
 fn lone(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
-    let more = ["{{", "}}", "{%", "{#"].iter().any(|mark| inside.contains(mark));
+    let more = ["{{", "}}", "{%", "{#"]
+        .iter()
+        .any(|mark| inside.contains(mark));
     // White space control of Jinja means nothing where there is nothing around.
     (!more).then(|| inside.trim_matches('-').trim())
 }
@@ -147,13 +195,20 @@ fn lone(text: &str) -> Option<&str> {
 /// Whether an expression is a plain name, which the row answers without Jinja.
 fn is_name(expression: &str) -> bool {
     let mut characters = expression.chars();
-    let starts = characters.next().is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
+    let starts = characters
+        .next()
+        .is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
     let goes_on = characters.all(|c| c.is_ascii_alphanumeric() || c == '_');
     starts && goes_on && !["true", "false", "none", "True", "False", "None"].contains(&expression)
 }
 
 /// Why an expression failed: for want of a column, or otherwise.
-fn failed(error: &minijinja::Error, pointer: &str, reads: &BTreeSet<String>, row: &Row) -> RowError {
+fn failed(
+    error: &minijinja::Error,
+    pointer: &str,
+    reads: &BTreeSet<String>,
+    row: &Row,
+) -> RowError {
     let message = || match error.kind() {
         ErrorKind::OutOfFuel => "it does not come to an end".to_owned(),
         _ => told(error),
@@ -161,15 +216,32 @@ fn failed(error: &minijinja::Error, pointer: &str, reads: &BTreeSet<String>, row
     if error.kind() == ErrorKind::UndefinedError || error.kind() == ErrorKind::UnknownMethod {
         return absent(pointer, reads, row, message);
     }
-    RowError::Failed { pointer: pointer.to_owned(), message: message() }
+    RowError::Failed {
+        pointer: pointer.to_owned(),
+        message: message(),
+    }
 }
 
 /// The first column that an expression reads and the row has not, else the failure as it was told.
-fn absent(pointer: &str, reads: &BTreeSet<String>, row: &Row, message: impl FnOnce() -> String) -> RowError {
+fn absent(
+    pointer: &str,
+    reads: &BTreeSet<String>,
+    row: &Row,
+    message: impl FnOnce() -> String,
+) -> RowError {
     let pointer = pointer.to_owned();
-    match reads.iter().find(|name| row.get(*name).is_none_or(Value::is_null)) {
-        Some(column) => RowError::Missing { column: column.clone(), pointer },
-        None => RowError::Failed { pointer, message: message() },
+    match reads
+        .iter()
+        .find(|name| row.get(*name).is_none_or(Value::is_null))
+    {
+        Some(column) => RowError::Missing {
+            column: column.clone(),
+            pointer,
+        },
+        None => RowError::Failed {
+            pointer,
+            message: message(),
+        },
     }
 }
 

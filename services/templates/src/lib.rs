@@ -1,7 +1,9 @@
-//! Owns templates: how the row of a dataset becomes a task, its prompt and its reference solution. Reads no file and grades nothing.
+//! Owns templates: how the row of a dataset becomes a task, its prompt and its reference solution.
+//! Reads no file and grades nothing.
 //!
-//! A template is JSON whose texts are Jinja over the columns of a row. A text that is one expression and nothing else keeps the
-//! type of its value: `"{{ tests }}"` is the list that the column holds, `"answer: {{ a }}"` a text.
+//! A template is JSON whose texts are Jinja over the columns of a row. A text that is one
+//! expression and nothing else keeps the type of its value: `"{{ tests }}"` is the list that the
+//! column holds, `"answer: {{ a }}"` a text.
 //!
 //! ```
 //! use assay_templates::{Row, Template};

@@ -28,9 +28,15 @@ named!(
 
 /// The JSON of the template of this name.
 pub(crate) fn source(name: &str) -> Result<&'static str, TemplateError> {
-    let found = SOURCES.iter().find(|(known, _)| *known == name).map(|(_, source)| *source);
+    let found = SOURCES
+        .iter()
+        .find(|(known, _)| *known == name)
+        .map(|(_, source)| *source);
     found.ok_or_else(|| {
         let known: Vec<_> = NAMES.iter().map(|known| format!("`{known}`")).collect();
-        TemplateError::Unknown { name: name.to_owned(), known: known.join(", ") }
+        TemplateError::Unknown {
+            name: name.to_owned(),
+            known: known.join(", "),
+        }
     })
 }

@@ -1,4 +1,5 @@
-//! A reference solution: one text over the columns of a row, with a template of the task or without one.
+//! A reference solution: one text over the columns of a row, with a template of the task or without
+//! one.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! A template: the task, and beside it what a dataset says of its prompt, its solution and its name.
+//! A template: the task, and beside it what a dataset says of its prompt, its solution and its
+//! name.
 
 use assay_core::Task;
 use serde_json::Value;
@@ -25,31 +26,50 @@ enum Node {
 }
 
 impl Template {
-    /// Reads a template: a task, or an object with a `task` and perhaps `prompt`, `solution` and `id`.
+    /// Reads a template: a task, or an object with a `task` and perhaps `prompt`, `solution` and
+    /// `id`.
     ///
     /// # Errors
     /// [`TemplateError`], with a pointer to the text that is wrong.
     pub fn from_json(json: &str) -> Result<Self, TemplateError> {
-        let value: Value = serde_json::from_str(json).map_err(|error| TemplateError::NotJson(error.to_string()))?;
+        let value: Value = serde_json::from_str(json)
+            .map_err(|error| TemplateError::NotJson(error.to_string()))?;
         let Value::Object(mut fields) = value else {
             return Err(TemplateError::Shape("it is no object".to_owned()));
         };
         let mut engine = Engine::new();
         if fields.contains_key("type") {
             let task = compile(&mut engine, "", Value::Object(fields))?;
-            return Ok(Self { engine, task, prompt: None, solution: None, id: None });
+            return Ok(Self {
+                engine,
+                task,
+                prompt: None,
+                solution: None,
+                id: None,
+            });
         }
-        let task = fields.remove("task").ok_or_else(|| TemplateError::Shape("it has neither".to_owned()))?;
+        let task = fields
+            .remove("task")
+            .ok_or_else(|| TemplateError::Shape("it has neither".to_owned()))?;
         let task = compile(&mut engine, "/task", task)?;
         let mut part = |name: &str| {
             let text = fields.remove(name);
-            text.map(|text| compile(&mut engine, &format!("/{name}"), text)).transpose()
+            text.map(|text| compile(&mut engine, &format!("/{name}"), text))
+                .transpose()
         };
         let (prompt, solution, id) = (part("prompt")?, part("solution")?, part("id")?);
         if let Some(unknown) = fields.keys().next() {
-            return Err(TemplateError::Shape(format!("it has an unknown `{unknown}`")));
+            return Err(TemplateError::Shape(format!(
+                "it has an unknown `{unknown}`"
+            )));
         }
-        Ok(Self { engine, task, prompt, solution, id })
+        Ok(Self {
+            engine,
+            task,
+            prompt,
+            solution,
+            id,
+        })
     }
 
     /// The template of this name, for datasets that many use.
@@ -94,18 +114,23 @@ impl Template {
     }
 
     fn part(&self, node: Option<&Node>, row: &Row) -> Result<Option<Value>, RowError> {
-        node.map(|node| self.fill(node, &Columns::new(row))).transpose()
+        node.map(|node| self.fill(node, &Columns::new(row)))
+            .transpose()
     }
 
     fn fill(&self, node: &Node, columns: &Columns<'_>) -> Result<Value, RowError> {
         Ok(match node {
             Node::Other(value) => value.clone(),
             Node::Text(text) => self.engine.render(text, columns)?,
-            Node::Array(nodes) => {
-                Value::Array(nodes.iter().map(|node| self.fill(node, columns)).collect::<Result<_, _>>()?)
-            }
+            Node::Array(nodes) => Value::Array(
+                nodes
+                    .iter()
+                    .map(|node| self.fill(node, columns))
+                    .collect::<Result<_, _>>()?,
+            ),
             Node::Object(nodes) => {
-                let filled = |(name, node): &(String, Node)| Ok((name.clone(), self.fill(node, columns)?));
+                let filled =
+                    |(name, node): &(String, Node)| Ok((name.clone(), self.fill(node, columns)?));
                 Value::Object(nodes.iter().map(filled).collect::<Result<_, RowError>>()?)
             }
         })

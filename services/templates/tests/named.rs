@@ -18,7 +18,8 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
             "apps",
             json!({
                 "problem_id": 3, "question": "Double a number.", "difficulty": "interview", "starter_code": "",
-                "input_output": "{\"inputs\": [\"2\\n\", \"5\\n\"], \"outputs\": [\"4\\n\", \"10\\n\"]}",
+                "input_output": "{\"inputs\": [\"2\\n\", \"5\\n\"], \"outputs\": [\"4\\n\", \
+                                 \"10\\n\"]}",
                 "solutions": "[\"print(2 * int(input()))\", \"print(int(input()) * 2)\"]",
             }),
             json!({ "type": "code", "language": "python",
@@ -51,8 +52,11 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
                 "test": "def check(candidate):\n    assert candidate(1, 2) == 3\n",
             }),
             json!({ "type": "code", "language": "python",
-                "tests": [{ "assert": "def check(candidate):\n    assert candidate(1, 2) == 3\n\ncheck(add)" }] }),
-            Some(json!("def add(a, b):\n    \"\"\" Add. \"\"\"\n    return a + b\n")),
+                "tests": [{ "assert": "def check(candidate):\n    assert candidate(1, 2) == \
+                                       3\n\ncheck(add)" }] }),
+            Some(json!(
+                "def add(a, b):\n    \"\"\" Add. \"\"\"\n    return a + b\n"
+            )),
         ),
         (
             "math",
@@ -94,7 +98,8 @@ fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
             "sql-create-context",
             json!({ "question": "How many?", "context": "CREATE TABLE head (age INTEGER)",
                 "answer": "SELECT COUNT(*) FROM head WHERE age > 56" }),
-            json!({ "type": "sql", "dialect": "sqlite", "gold": "SELECT COUNT(*) FROM head WHERE age > 56",
+            json!({ "type": "sql", "dialect": "sqlite", "gold": "SELECT COUNT(*) FROM head WHERE \
+                age > 56",
                 "database": { "schema": "CREATE TABLE head (age INTEGER)", "variants": { "generate": 8 } } }),
             None,
         ),
@@ -117,7 +122,8 @@ fn each_makes_the_task_of_its_dataset() {
     for (name, columns, task, solution) in shapes() {
         let template = Template::named(name).unwrap();
         let columns = row(&columns);
-        let made: Value = serde_json::from_str(template.task(&columns).unwrap().body.get()).unwrap();
+        let made: Value =
+            serde_json::from_str(template.task(&columns).unwrap().body.get()).unwrap();
         assert_eq!(made, task, "{name}");
         assert_eq!(template.solution(&columns).unwrap(), solution, "{name}");
         assert!(template.prompt(&columns).unwrap().is_some(), "{name}");
@@ -133,38 +139,75 @@ fn every_name_is_tested() {
 #[test]
 fn a_missing_column_is_named_with_the_place_that_reads_it() {
     let template = Template::named("gsm8k").unwrap();
-    let missing = RowError::Missing { column: "answer".to_owned(), pointer: "/task/answer".to_owned() };
-    assert_eq!(template.task(&row(&json!({ "question": "?" }))).unwrap_err(), missing);
-    assert_eq!(template.task(&row(&json!({ "question": "?", "answer": null }))).unwrap_err(), missing);
+    let missing = RowError::Missing {
+        column: "answer".to_owned(),
+        pointer: "/task/answer".to_owned(),
+    };
+    assert_eq!(
+        template
+            .task(&row(&json!({ "question": "?" })))
+            .unwrap_err(),
+        missing
+    );
+    assert_eq!(
+        template
+            .task(&row(&json!({ "question": "?", "answer": null })))
+            .unwrap_err(),
+        missing
+    );
     let tests = Template::named("mbpp-sanitized").unwrap();
     let lacks = |columns: &Value| tests.task(&row(columns)).unwrap_err().to_string();
     assert!(lacks(&json!({ "test_imports": [] })).contains("has no `test_list`"));
-    let other = template.task(&row(&json!({ "question": "?", "answer": "no marks" }))).unwrap_err();
+    let other = template
+        .task(&row(&json!({ "question": "?", "answer": "no marks" })))
+        .unwrap_err();
     assert!(matches!(other, RowError::Failed { .. }), "{other}");
 }
 
 #[test]
 fn null_within_a_text_is_missing_and_no_text_is_escaped() {
     let template = Template::from_json(r#"{"type":"math","a.html":"{{ a }} & {{ b }}"}"#).unwrap();
-    let missing = RowError::Missing { column: "b".to_owned(), pointer: "/a.html".to_owned() };
-    assert_eq!(template.task(&row(&json!({ "a": "<", "b": null }))).unwrap_err(), missing);
-    assert_eq!(template.task(&row(&json!({ "a": "<" }))).unwrap_err(), missing);
+    let missing = RowError::Missing {
+        column: "b".to_owned(),
+        pointer: "/a.html".to_owned(),
+    };
     assert_eq!(
-        template.task(&row(&json!({ "a": "<", "b": 1 }))).unwrap().body.get(),
+        template
+            .task(&row(&json!({ "a": "<", "b": null })))
+            .unwrap_err(),
+        missing
+    );
+    assert_eq!(
+        template.task(&row(&json!({ "a": "<" }))).unwrap_err(),
+        missing
+    );
+    assert_eq!(
+        template
+            .task(&row(&json!({ "a": "<", "b": 1 })))
+            .unwrap()
+            .body
+            .get(),
         r#"{"a.html":"< & 1","type":"math"}"#
     );
 }
 
 #[test]
 fn an_unknown_name_tells_those_there_are() {
-    let Err(error) = Template::named("gsm9k") else { panic!("it is none") };
+    let Err(error) = Template::named("gsm9k") else {
+        panic!("it is none")
+    };
     assert!(matches!(error, TemplateError::Unknown { .. }));
     assert!(error.to_string().contains("`gsm8k`"), "{error}");
 }
 
 #[test]
 fn what_is_wrong_with_a_template_has_its_place() {
-    let told = |json: &str| Template::from_json(json).err().map(|error| error.to_string()).unwrap();
+    let told = |json: &str| {
+        Template::from_json(json)
+            .err()
+            .map(|error| error.to_string())
+            .unwrap()
+    };
     assert!(told(r#"{"type":"math","answer":"{{ a + }}"}"#).contains("`/answer`"));
     assert!(told(r#"{"answer":"{{ a }}"}"#).contains("has neither"));
     assert!(told(r#"{"task":{"type":"math"},"promt":"{{ a }}"}"#).contains("`promt`"));
@@ -179,7 +222,10 @@ fn an_endless_template_ends() {
     )
     .unwrap();
     let error = template.task(&Row::new()).unwrap_err();
-    assert!(error.to_string().contains("does not come to an end"), "{error}");
+    assert!(
+        error.to_string().contains("does not come to an end"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -190,18 +236,28 @@ fn a_template_that_exceeds_the_memory_limit_fails_on_its_row() {
         "{{ a | indent(9999999999) }}",
         "{{ a * n }}",
         "x{{ a * n }}",
-        "{% set ns = namespace(a=a) %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}{{ ns.a }}",
+        "{% set ns = namespace(a=a) %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% \
+         endfor %}{{ ns.a }}",
     ] {
-        let template = Template::from_json(&json!({ "type": "math", "answer": text }).to_string()).unwrap();
-        let error = template.task(&row(&json!({ "a": "ab", "n": 90_000_000 }))).unwrap_err().to_string();
+        let template =
+            Template::from_json(&json!({ "type": "math", "answer": text }).to_string()).unwrap();
+        let error = template
+            .task(&row(&json!({ "a": "ab", "n": 90_000_000 })))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("makes more than 128 MiB"), "{text}: {error}");
     }
 }
 
 #[test]
 fn a_lone_expression_keeps_its_type_and_a_text_with_words_is_text() {
-    let template =
-        Template::from_json(r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#).unwrap();
+    let template = Template::from_json(
+        r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#,
+    )
+    .unwrap();
     let task = template.task(&row(&json!({ "n": 2 }))).unwrap();
-    assert_eq!(task.body.get(), r#"{"a":2,"b":3,"c":"n is 2","d":"{n}","type":"math"}"#);
+    assert_eq!(
+        task.body.get(),
+        r#"{"a":2,"b":3,"c":"n is 2","d":"{n}","type":"math"}"#
+    );
 }

@@ -178,7 +178,8 @@ pub(crate) struct RewardModel {
 
 #[derive(Debug, Args)]
 pub(crate) struct Picture {
-    /// A curve: a label and the `metrics.jsonl` of its runs, as in `plain=a/metrics.jsonl,b/metrics.jsonl`; may be given again
+    /// A curve: a label and the `metrics.jsonl` of its runs, as in
+    /// `plain=a/metrics.jsonl,b/metrics.jsonl`; may be given again
     #[arg(long = "series", value_name = "LABEL=FILE,FILE", required = true)]
     pub(crate) series: Vec<String>,
     /// Which number
@@ -228,7 +229,8 @@ pub(crate) enum BenchKind {
         #[arg(long, default_value_t = 64)]
         new_tokens: usize,
     },
-    /// Tell the norm of the gradient of each parameter for `{"prompt": [ids], "completion": [ids]}` a line
+    /// Tell the norm of the gradient of each parameter for `{"prompt": [ids], "completion": [ids]}`
+    /// a line
     Gradients {
         /// The policy
         #[arg(long, value_name = "DIR")]

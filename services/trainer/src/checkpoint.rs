@@ -1,5 +1,5 @@
-//! A run on disk: everything the next step depends on. Written beside its place and moved there, so that a run that is killed at any
-//! moment finds a whole one.
+//! A run on disk: everything the next step depends on. Written beside its place and moved there, so
+//! that a run that is killed at any moment finds a whole one.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs;
@@ -64,14 +64,25 @@ impl Checkpoints {
     /// Those in the folder of a run, of which so many stay.
     #[must_use]
     pub fn new(run: &Path, keep: usize) -> Self {
-        Self { folder: run.join("checkpoints"), keep }
+        Self {
+            folder: run.join("checkpoints"),
+            keep,
+        }
     }
 
     /// Steps there is a checkpoint of, in order.
     fn steps(&self) -> Vec<u64> {
         let entries = fs::read_dir(&self.folder).into_iter().flatten().flatten();
-        let mut steps: Vec<u64> =
-            entries.filter_map(|entry| entry.file_name().to_str()?.strip_prefix("step-")?.parse().ok()).collect();
+        let mut steps: Vec<u64> = entries
+            .filter_map(|entry| {
+                entry
+                    .file_name()
+                    .to_str()?
+                    .strip_prefix("step-")?
+                    .parse()
+                    .ok()
+            })
+            .collect();
         steps.sort_unstable();
         steps
     }
@@ -88,10 +99,16 @@ impl Checkpoints {
 
     /// Removes what was being written when a run was killed.
     fn remove_unfinished(&self) -> anyhow::Result<()> {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return Ok(()) };
-        for entry in entries.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED)) {
+        let Ok(entries) = fs::read_dir(&self.folder) else {
+            return Ok(());
+        };
+        for entry in entries
+            .flatten()
+            .filter(|entry| entry.file_name().to_string_lossy().starts_with(UNFINISHED))
+        {
             let place = entry.path();
-            fs::remove_dir_all(&place).with_context(|| format!("cannot remove `{}`", place.display()))?;
+            fs::remove_dir_all(&place)
+                .with_context(|| format!("cannot remove `{}`", place.display()))?;
         }
         Ok(())
     }
@@ -114,7 +131,8 @@ impl Checkpoints {
         }
         self.remove_unfinished()?;
         let beside = self.folder.join(format!("{UNFINISHED}{:06}", state.step));
-        fs::create_dir_all(&beside).with_context(|| format!("cannot make `{}`", beside.display()))?;
+        fs::create_dir_all(&beside)
+            .with_context(|| format!("cannot make `{}`", beside.display()))?;
         write_model(policy, tokenizer, &beside.join(MODEL))?;
         save::tensors(&beside.join(WEIGHTS), &policy.numbers())?;
         save::tensors(&beside.join(OPTIMISER), &optimiser.state()?)?;
@@ -122,7 +140,8 @@ impl Checkpoints {
             reference.save(&beside.join(REFERENCE))?;
         }
         save::bytes(&beside.join(STATE), &postcard::to_stdvec(state)?)?;
-        fs::rename(&beside, &place).with_context(|| format!("cannot move `{}` to its place", beside.display()))?;
+        fs::rename(&beside, &place)
+            .with_context(|| format!("cannot move `{}` to its place", beside.display()))?;
         fs::File::open(&self.folder)?.sync_all()?;
         let steps = self.steps();
         for step in &steps[..steps.len().saturating_sub(self.keep)] {
@@ -159,7 +178,8 @@ pub fn copy_tokenizer(tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads a checkpoint into a policy and an optimiser. The reference comes as a directory, where the run has one of its own.
+/// Reads a checkpoint into a policy and an optimiser. The reference comes as a directory, where the
+/// run has one of its own.
 ///
 /// # Errors
 /// What cannot be read, is of another policy or of another setup.
@@ -169,13 +189,18 @@ pub fn read(
     policy: &Policy,
     optimiser: &mut AdamW,
 ) -> anyhow::Result<(State, Option<PathBuf>)> {
-    let bytes = fs::read(place.join(STATE)).with_context(|| format!("`{}` is no checkpoint", place.display()))?;
-    let state: State = postcard::from_bytes(&bytes)
-        .with_context(|| format!("`{}` is not readable by this version", place.join(STATE).display()))?;
+    let bytes = fs::read(place.join(STATE))
+        .with_context(|| format!("`{}` is no checkpoint", place.display()))?;
+    let state: State = postcard::from_bytes(&bytes).with_context(|| {
+        format!(
+            "`{}` is not readable by this version",
+            place.join(STATE).display()
+        )
+    })?;
     ensure!(
         state.setup == setup,
-        "the run in `{}` was started with another configuration of policy, data, rollouts, objective or optimiser; start a new \
-         run in another folder",
+        "the run in `{}` was started with another configuration of policy, data, rollouts, \
+         objective or optimiser; start a new run in another folder",
         place.display()
     );
     policy.restore(&tensors(&place.join(WEIGHTS))?)?;
@@ -185,7 +210,12 @@ pub fn read(
 }
 
 fn tensors(path: &Path) -> anyhow::Result<BTreeMap<String, Tensor>> {
-    let tensors = candle_core::safetensors::load(path, &Device::Cpu)
-        .map_err(|error| anyhow::anyhow!("`{}`: {}", path.display(), assay_weights::first_line(&error)))?;
+    let tensors = candle_core::safetensors::load(path, &Device::Cpu).map_err(|error| {
+        anyhow::anyhow!(
+            "`{}`: {}",
+            path.display(),
+            assay_weights::first_line(&error)
+        )
+    })?;
     Ok(tensors.into_iter().collect())
 }

@@ -57,7 +57,8 @@ fn objective() -> Objective {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyConfig {
-    /// Directory of a model and its tokenizer, as Hugging Face lays them out; relative to the file of the run.
+    /// Directory of a model and its tokenizer, as Hugging Face lays them out; relative to the file
+    /// of the run.
     pub path: PathBuf,
     /// Learn adapters only. Default: all weights learn.
     #[serde(default)]
@@ -77,10 +78,12 @@ pub struct Data {
     /// Of families, most problems that are learned from. Default: 20,000.
     #[serde(default = "limit")]
     pub limit: usize,
-    /// Of families, the seed of their order. Default: 0; the same in all runs that are to be compared.
+    /// Of families, the seed of their order. Default: 0; the same in all runs that are to be
+    /// compared.
     #[serde(default)]
     pub seed: u64,
-    /// How prompts are chosen: settings of the service's `POST /v1/prompts/suggest`. Default: uniformly, in epochs.
+    /// How prompts are chosen: settings of the service's `POST /v1/prompts/suggest`. Default:
+    /// uniformly, in epochs.
     #[serde(default)]
     pub suggest: Option<Map<String, Value>>,
 }
@@ -99,20 +102,28 @@ pub struct Rollout {
     pub samples: usize,
     /// How tokens are chosen.
     pub sampling: Sampling,
-    /// Steps that a batch may be older than the policy that learns from it (AReaL's `max_staleness`, arXiv 2505.24298): batches are
-    /// written that far ahead, beside learning. Default: 0, each by the policy that learns from it.
+    /// Steps that a batch may be older than the policy that learns from it (AReaL's
+    /// `max_staleness`, arXiv 2505.24298): batches are written that far ahead, beside learning.
+    /// Default: 0, each by the policy that learns from it.
     pub staleness: u64,
-    /// Groups without a spread are replaced by others, in so many rounds (DAPO's dynamic sampling, arXiv 2503.14476). Default: 0, they
-    /// stay, with advantages of 0.
+    /// Groups without a spread are replaced by others, in so many rounds (DAPO's dynamic sampling,
+    /// arXiv 2503.14476). Default: 0, they stay, with advantages of 0.
     pub replace: usize,
-    /// Prompts started for each one needed; what is not finished when there are enough is gone on with in the next step (APRIL, arXiv
-    /// 2509.18521). Default: 1.
+    /// Prompts started for each one needed; what is not finished when there are enough is gone on
+    /// with in the next step (APRIL, arXiv 2509.18521). Default: 1.
     pub ahead: f64,
 }
 
 impl Default for Rollout {
     fn default() -> Self {
-        Self { prompts: 32, samples: 16, sampling: Sampling::default(), staleness: 0, replace: 0, ahead: 1.0 }
+        Self {
+            prompts: 32,
+            samples: 16,
+            sampling: Sampling::default(),
+            staleness: 0,
+            replace: 0,
+            ahead: 1.0,
+        }
     }
 }
 
@@ -124,20 +135,30 @@ pub struct Rewards {
     pub server: String,
     /// One of its policies. Default: none, the score is the reward.
     pub policy: Option<String>,
-    /// One of its statistics of groups, whose number is the advantage: with `advantage = { estimator = "coefficient" }`.
+    /// One of its statistics of groups, whose number is the advantage: with `advantage = {
+    /// estimator = "coefficient" }`.
     pub statistic: Option<String>,
     /// Seconds a service that is away is waited for. Default: 300.
     pub patience_s: u64,
-    /// Each completion is sent with its number, as `meta.sample`: equal completions are then graded one by one. Default: no.
+    /// Each completion is sent with its number, as `meta.sample`: equal completions are then graded
+    /// one by one. Default: no.
     pub numbered: bool,
-    /// Results are permuted over the batch before anyone reads them: a control, never for learning. Default: no.
+    /// Results are permuted over the batch before anyone reads them: a control, never for learning.
+    /// Default: no.
     pub shuffled: bool,
 }
 
 impl Default for Rewards {
     fn default() -> Self {
         let server = "http://127.0.0.1:8080".to_owned();
-        Self { server, policy: None, statistic: None, patience_s: 300, numbered: false, shuffled: false }
+        Self {
+            server,
+            policy: None,
+            statistic: None,
+            patience_s: 300,
+            numbered: false,
+            shuffled: false,
+        }
     }
 }
 
@@ -157,10 +178,11 @@ pub struct Training {
     pub save_every: u64,
     /// Checkpoints that stay. Default: 2.
     pub keep: usize,
-    /// Effective share of a batch at which the learning rate is whole (VCPO, arXiv 2602.17616); under it the rate shrinks by the root.
-    /// Default: none.
+    /// Effective share of a batch at which the learning rate is whole (VCPO, arXiv 2602.17616);
+    /// under it the rate shrinks by the root. Default: none.
     pub effective_share: Option<f64>,
-    /// Steps after which the reference becomes the policy, again and again (ProRL, arXiv 2505.24864). Default: never.
+    /// Steps after which the reference becomes the policy, again and again (ProRL, arXiv
+    /// 2505.24864). Default: never.
     pub reset_reference_every: Option<u64>,
 }
 
@@ -195,7 +217,12 @@ pub struct Evaluation {
 
 impl Default for Evaluation {
     fn default() -> Self {
-        Self { prompts: 512, path: None, samples: 1, every: 20 }
+        Self {
+            prompts: 512,
+            path: None,
+            samples: 1,
+            every: 20,
+        }
     }
 }
 
@@ -224,7 +251,14 @@ const WARMUP_RATE: f64 = 1e-3;
 
 impl Default for Warmup {
     fn default() -> Self {
-        Self { steps: 150, batch: 256, schedule: Schedule { learning_rate: WARMUP_RATE, ..Schedule::default() } }
+        Self {
+            steps: 150,
+            batch: 256,
+            schedule: Schedule {
+                learning_rate: WARMUP_RATE,
+                ..Schedule::default()
+            },
+        }
     }
 }
 
@@ -242,14 +276,19 @@ impl Config {
     /// # Errors
     /// What is wrong and where.
     pub fn read(path: &Path, changes: &[String]) -> Result<Self, ConfigError> {
-        let wrong = |problem: String| ConfigError { path: path.to_owned(), problem };
+        let wrong = |problem: String| ConfigError {
+            path: path.to_owned(),
+            problem,
+        };
         let text = std::fs::read_to_string(path).map_err(|error| wrong(error.to_string()))?;
         let folder = path.parent().unwrap_or(Path::new("."));
         Self::parse(&text, changes, folder).map_err(wrong)
     }
 
     fn parse(text: &str, changes: &[String], folder: &Path) -> Result<Self, String> {
-        let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.to_string())?;
+        let mut table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| error.to_string())?;
         for change in changes {
             apply(&mut table, change)?;
         }
@@ -262,14 +301,20 @@ impl Config {
         config.data.path.iter_mut().for_each(place);
         config.evaluation.path.iter_mut().for_each(place);
         // Dr. GRPO divides by a length that does not depend on the batch: the longest there can be.
-        if let Aggregation::SeqMeanTokenSumNorm { length: length @ None } = &mut config.objective.aggregation {
+        if let Aggregation::SeqMeanTokenSumNorm {
+            length: length @ None,
+        } = &mut config.objective.aggregation
+        {
             #[expect(clippy::cast_precision_loss, reason = "completions are short")]
             let most = config.rollout.sampling.max_tokens as f64;
             *length = Some(most);
         }
-        // What is suggested is worth as many completions as any other prompt, unless it says otherwise.
+        // What is suggested is worth as many completions as any other prompt, unless it says
+        // otherwise.
         if let Some(suggest) = &mut config.data.suggest {
-            suggest.entry("rollouts").or_insert(config.rollout.samples.into());
+            suggest
+                .entry("rollouts")
+                .or_insert(config.rollout.samples.into());
         }
         config.check()?;
         Ok(config)
@@ -296,57 +341,93 @@ impl Config {
             return Err(format!("`{name}` is at least 1"));
         }
         if self.rollout.prompts.saturating_mul(self.rollout.samples) > MOST_COMPLETIONS {
-            return Err(format!("`rollout.prompts` times `rollout.samples` is at most {MOST_COMPLETIONS}"));
+            return Err(format!(
+                "`rollout.prompts` times `rollout.samples` is at most {MOST_COMPLETIONS}"
+            ));
         }
         let compares = matches!(
             self.objective.advantage,
-            Advantage::Group { .. } | Advantage::Coefficient {} | Advantage::Best { .. } | Advantage::Traces { .. }
+            Advantage::Group { .. }
+                | Advantage::Coefficient {}
+                | Advantage::Best { .. }
+                | Advantage::Traces { .. }
         );
         if self.rollout.samples < 2 && compares {
             return Err(
-                "`objective.advantage` compares completions of a prompt: `rollout.samples` is at least 2".to_owned()
+                "`objective.advantage` compares completions of a prompt: `rollout.samples` is at \
+                 least 2"
+                    .to_owned(),
             );
         }
         if self.training.minibatches > self.rollout.prompts {
-            return Err("`training.minibatches` is at most `rollout.prompts`: groups are not cut".to_owned());
+            return Err(
+                "`training.minibatches` is at most `rollout.prompts`: groups are not cut"
+                    .to_owned(),
+            );
         }
         if self.training.save_every == 0 || self.training.reset_reference_every == Some(0) {
-            return Err("`training.save_every` and `training.reset_reference_every` are at least 1".to_owned());
+            return Err(
+                "`training.save_every` and `training.reset_reference_every` are at least 1"
+                    .to_owned(),
+            );
         }
         if !(1.0..=16.0).contains(&self.rollout.ahead) {
-            return Err(format!("`rollout.ahead` is from 1 to 16: {}", self.rollout.ahead));
+            return Err(format!(
+                "`rollout.ahead` is from 1 to 16: {}",
+                self.rollout.ahead
+            ));
         }
-        if self.training.effective_share.is_some_and(|share| !(share > 0.0 && share <= 1.0)) {
+        if self
+            .training
+            .effective_share
+            .is_some_and(|share| !(share > 0.0 && share <= 1.0))
+        {
             return Err("`training.effective_share` is above 0 and at most 1".to_owned());
         }
-        if self.rewards.statistic.is_some() && !matches!(self.objective.advantage, Advantage::Coefficient {}) {
-            return Err("`rewards.statistic` is used by `objective.advantage = { estimator = \"coefficient\" }` only"
-                .to_owned());
+        if self.rewards.statistic.is_some()
+            && !matches!(self.objective.advantage, Advantage::Coefficient {})
+        {
+            return Err(
+                "`rewards.statistic` is used by `objective.advantage = { estimator = \
+                        \"coefficient\" }` only"
+                    .to_owned(),
+            );
         }
         if self.objective.needs().teacher || self.objective.needs().demonstrations {
-            return Err("`objective` needs a teacher or demonstrations, which this loop does not have".to_owned());
+            return Err(
+                "`objective` needs a teacher or demonstrations, which this loop does not have"
+                    .to_owned(),
+            );
         }
         match self.objective.advantage {
             Advantage::Named { name } if NEED_RATES.contains(&name.name()) => {
                 return Err(format!(
-                    "`objective.advantage` names `{}`, which needs the rates of the service's channels: ask the service for it by \
-                     `rewards.statistic = \"{0}\"` with `objective.advantage = {{ estimator = \"coefficient\" }}`",
+                    "`objective.advantage` names `{}`, which needs the rates of the service's \
+                     channels: ask the service for it by `rewards.statistic = \"{0}\"` with \
+                     `objective.advantage = {{ estimator = \"coefficient\" }}`",
                     name.name()
                 ));
             }
             Advantage::Greedy {} => {
                 return Err(
-                    "`objective.advantage` asks for greedy completions, which this loop does not write".to_owned()
+                    "`objective.advantage` asks for greedy completions, which this loop does not \
+                     write"
+                        .to_owned(),
                 );
             }
             Advantage::Gae { .. } => {
                 return Err(
-                    "`objective.advantage` asks for the values of a critic, which this loop does not have".to_owned()
+                    "`objective.advantage` asks for the values of a critic, which this loop does \
+                     not have"
+                        .to_owned(),
                 );
             }
             _ => {}
         }
-        self.rollout.sampling.check().map_err(|error| text(&error))?;
+        self.rollout
+            .sampling
+            .check()
+            .map_err(|error| text(&error))?;
         self.optimiser.check().map_err(|error| text(&error))?;
         self.schedule.check().map_err(|error| text(&error))?;
         self.warmup.schedule.check().map_err(|error| text(&error))
@@ -361,9 +442,14 @@ const NEED_RATES: &[&str] = &["zfix", "gain", "backward", "forward"];
 
 /// Sets `a.b = value`, making tables on the way; a value that is no TOML is a text.
 fn apply(table: &mut toml::Table, change: &str) -> Result<(), String> {
-    let (path, value) = change.split_once('=').ok_or_else(|| format!("`{change}` is not `section.key=value`"))?;
+    let (path, value) = change
+        .split_once('=')
+        .ok_or_else(|| format!("`{change}` is not `section.key=value`"))?;
     let (path, value) = (path.trim(), value.trim());
-    let parsed = format!("value = {value}").parse::<toml::Table>().ok().and_then(|mut table| table.remove("value"));
+    let parsed = format!("value = {value}")
+        .parse::<toml::Table>()
+        .ok()
+        .and_then(|mut table| table.remove("value"));
     let value = parsed.unwrap_or_else(|| toml::Value::String(value.to_owned()));
     let mut place = table;
     let mut parts = path.split('.').peekable();
@@ -372,8 +458,12 @@ fn apply(table: &mut toml::Table, change: &str) -> Result<(), String> {
             place.insert(part.to_owned(), value);
             return Ok(());
         }
-        let next = place.entry(part).or_insert_with(|| toml::Value::Table(toml::Table::new()));
-        place = next.as_table_mut().ok_or_else(|| format!("`{part}` of `{change}` is no section"))?;
+        let next = place
+            .entry(part)
+            .or_insert_with(|| toml::Value::Table(toml::Table::new()));
+        place = next
+            .as_table_mut()
+            .ok_or_else(|| format!("`{part}` of `{change}` is no section"))?;
     }
     Ok(())
 }
@@ -382,7 +472,8 @@ fn apply(table: &mut toml::Table, change: &str) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    const LEAST: &str = "run = \"r\"\npolicy = { path = \"start\" }\ndata = { path = \"p.jsonl\" }\n";
+    const LEAST: &str =
+        "run = \"r\"\npolicy = { path = \"start\" }\ndata = { path = \"p.jsonl\" }\n";
 
     fn parse(text: &str, changes: &[&str]) -> Result<Config, String> {
         let changes: Vec<String> = changes.iter().map(|change| (*change).to_owned()).collect();
@@ -393,13 +484,24 @@ mod tests {
     fn little_has_to_be_said() {
         let config = parse(LEAST, &[]).unwrap();
         assert_eq!(config.policy.path, Path::new("runs/start"));
-        assert_eq!((config.rollout.prompts, config.rollout.samples, config.training.steps), (32, 16, 200));
+        assert_eq!(
+            (
+                config.rollout.prompts,
+                config.rollout.samples,
+                config.training.steps
+            ),
+            (32, 16, 200)
+        );
     }
 
     #[test]
     fn the_command_line_wins() {
-        let changes =
-            ["seed=7", "objective.preset=dapo", "rollout.sampling.temperature = 0.5", "rewards.server=http://a:1"];
+        let changes = [
+            "seed=7",
+            "objective.preset=dapo",
+            "rollout.sampling.temperature = 0.5",
+            "rewards.server=http://a:1",
+        ];
         let config = parse(LEAST, &changes).unwrap();
         assert_eq!((config.seed, config.rollout.sampling.temperature), (7, 0.5));
         assert_eq!(config.rewards.server, "http://a:1");
@@ -415,7 +517,10 @@ mod tests {
             "data.suggest={}",
         ];
         let config = parse(LEAST, &changes).unwrap();
-        assert_eq!(config.objective.aggregation, Aggregation::SeqMeanTokenSumNorm { length: Some(9.0) });
+        assert_eq!(
+            config.objective.aggregation,
+            Aggregation::SeqMeanTokenSumNorm { length: Some(9.0) }
+        );
         assert_eq!(config.warmup.schedule.learning_rate, WARMUP_RATE);
         assert_eq!(config.data.suggest.unwrap()["rollouts"], 16);
     }
@@ -432,7 +537,10 @@ mod tests {
             ("seed", "section.key=value"),
             ("rollout.samples=1", "at least 2"),
             ("rollout.samples=1000000000000", "at most"),
-            ("objective.advantage={ estimator = \"named\", name = \"gain\" }", "rewards.statistic"),
+            (
+                "objective.advantage={ estimator = \"named\", name = \"gain\" }",
+                "rewards.statistic",
+            ),
             ("rewards.statistic=gain", "coefficient"),
             ("run.x=1", "no section"),
             ("optimiser.eps=0", "eps"),

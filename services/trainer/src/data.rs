@@ -1,4 +1,5 @@
-//! What is trained on. Owns prompts with their tasks and the order in which they come; asks the policy nothing and grades nothing.
+//! What is trained on. Owns prompts with their tasks and the order in which they come; asks the
+//! policy nothing and grades nothing.
 
 mod lines;
 mod pool;
@@ -63,7 +64,8 @@ pub enum DataError {
     },
     /// Two lines have one key.
     #[error(
-        "`{}` line {line}: the key `{key}` is that of line {first}; give each prompt its own `prompt_key`", path.display()
+        "`{}` line {line}: the key `{key}` is that of line {first}; give each prompt its own \
+         `prompt_key`", path.display()
     )]
     Duplicate {
         /// The file.
@@ -85,6 +87,8 @@ pub enum DataError {
     #[error("the source of prompts is empty")]
     Empty,
     /// Suggestions are made among prompts that can be listed.
-    #[error("the service suggests among a bounded set of prompts; bound the source, or select uniformly")]
+    #[error(
+        "the service suggests among a bounded set of prompts; bound the source, or select uniformly"
+    )]
     Unbounded,
 }

@@ -1,5 +1,5 @@
-//! What completions earned, and what is learned from it: groups with the service's word on each completion, made into rows with
-//! advantages.
+//! What completions earned, and what is learned from it: groups with the service's word on each
+//! completion, made into rows with advantages.
 
 use std::collections::BTreeMap;
 
@@ -38,7 +38,8 @@ pub struct Experience {
     pub faults: BTreeMap<String, u64>,
     /// Groups that were written and left out because their scores did not differ.
     pub replaced: u64,
-    /// What the service knows of the noise of its channels, by the name of the number: `channels/math/default/rho1`.
+    /// What the service knows of the noise of its channels, by the name of the number:
+    /// `channels/math/default/rho1`.
     pub rates: BTreeMap<String, f64>,
 }
 
@@ -68,10 +69,17 @@ pub async fn grade(
     tokens: &Tokens,
     groups: Vec<Group>,
 ) -> anyhow::Result<Experience> {
-    let items = groups.iter().map(|group| item(source, group.prompt)).collect::<anyhow::Result<Vec<_>>>()?;
+    let items = groups
+        .iter()
+        .map(|group| item(source, group.prompt))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let mut texts = Vec::with_capacity(groups.len());
     for group in &groups {
-        let written: Result<Vec<String>, _> = group.rollouts.iter().map(|one| tokens.decode(&one.tokens)).collect();
+        let written: Result<Vec<String>, _> = group
+            .rollouts
+            .iter()
+            .map(|one| tokens.decode(&one.tokens))
+            .collect();
         texts.push(written?);
     }
     let mut submissions = Vec::new();
@@ -91,8 +99,20 @@ pub async fn grade(
             });
         }
     }
-    let statistics: Vec<String> = grading.statistic.iter().map(|name| (*name).to_owned()).collect();
-    let judgement = rewards.grade(grading.run, grading.step, grading.policy, &statistics, &submissions).await?;
+    let statistics: Vec<String> = grading
+        .statistic
+        .iter()
+        .map(|name| (*name).to_owned())
+        .collect();
+    let judgement = rewards
+        .grade(
+            grading.run,
+            grading.step,
+            grading.policy,
+            &statistics,
+            &submissions,
+        )
+        .await?;
     Ok(collect(groups, &judgement, grading.statistic.is_some()))
 }
 
@@ -101,27 +121,50 @@ fn collect(groups: Vec<Group>, judgement: &Judgement, named: bool) -> Experience
         score: judged.score,
         reward: judged.reward,
         pass: judged.pass,
-        coefficient: if named { judged.advantage } else { judged.coefficient },
+        coefficient: if named {
+            judged.advantage
+        } else {
+            judged.coefficient
+        },
         weight: judged.weight.unwrap_or(1.0),
     };
     let mut faults = BTreeMap::new();
-    for judged in judgement.results.iter().filter(|judged| judged.outcome != Outcome::Graded) {
-        *faults.entry(judged.fault.clone().unwrap_or_default()).or_default() += 1;
+    for judged in judgement
+        .results
+        .iter()
+        .filter(|judged| judged.outcome != Outcome::Graded)
+    {
+        *faults
+            .entry(judged.fault.clone().unwrap_or_default())
+            .or_default() += 1;
     }
     let mut results = judgement.results.iter();
     let marked = |group: Group| {
-        let marks = results.by_ref().take(group.rollouts.len()).map(mark).collect();
+        let marks = results
+            .by_ref()
+            .take(group.rollouts.len())
+            .map(mark)
+            .collect();
         (group, marks)
     };
     let groups = groups.into_iter().map(marked).collect();
-    Experience { groups, faults, replaced: 0, rates: rates(judgement) }
+    Experience {
+        groups,
+        faults,
+        replaced: 0,
+        rates: rates(judgement),
+    }
 }
 
 /// Rates of error of the channels, where the service knows them.
 fn rates(judgement: &Judgement) -> BTreeMap<String, f64> {
     let mut rates = BTreeMap::new();
     for (name, channel) in &judgement.channels {
-        for (rate, value) in [("rho0", channel.rho0), ("rho1", channel.rho1), ("j", channel.j)] {
+        for (rate, value) in [
+            ("rho0", channel.rho0),
+            ("rho1", channel.rho1),
+            ("j", channel.j),
+        ] {
             rates.extend(value.map(|value| (format!("channels/{name}/{rate}"), value)));
         }
     }
@@ -143,7 +186,10 @@ impl Experience {
     /// Rewards of the completions of each group.
     #[must_use]
     pub fn rewards(&self) -> Vec<Vec<Option<f64>>> {
-        self.groups.iter().map(|(_, marks)| marks.iter().map(|mark| mark.reward).collect()).collect()
+        self.groups
+            .iter()
+            .map(|(_, marks)| marks.iter().map(|mark| mark.reward).collect())
+            .collect()
     }
 
     /// Rows with advantages. `history` holds earlier visits to prompts, by their number.
@@ -159,7 +205,13 @@ impl Experience {
     ) -> anyhow::Result<Lesson> {
         let all = || self.groups.iter().enumerate();
         let samples: Vec<Sample> = all()
-            .flat_map(|(at, (group, marks))| group.rollouts.iter().zip(marks).map(move |(one, mark)| (at, one, mark)))
+            .flat_map(|(at, (group, marks))| {
+                group
+                    .rollouts
+                    .iter()
+                    .zip(marks)
+                    .map(move |(one, mark)| (at, one, mark))
+            })
             .map(|(group, rollout, mark)| Sample {
                 group,
                 rewards: vec![mark.reward],
@@ -171,14 +223,22 @@ impl Experience {
             .collect();
         let prompts = all().filter_map(|(at, (group, _))| {
             let history = history.get(&group.prompt)?.clone();
-            Some((at, Prompt { history, ..Prompt::default() }))
+            Some((
+                at,
+                Prompt {
+                    history,
+                    ..Prompt::default()
+                },
+            ))
         });
         let advantages = advantage.of(&samples, &prompts.collect())?;
         let mut rows = Vec::new();
         let mut next = advantages.values.iter().zip(&advantages.keep);
         for (at, (group, marks)) in all() {
             let prompt = tokens.encode(&item(source, group.prompt)?.prompt)?;
-            for ((rollout, mark), (values, keep)) in group.rollouts.iter().zip(marks).zip(next.by_ref()) {
+            for ((rollout, mark), (values, keep)) in
+                group.rollouts.iter().zip(marks).zip(next.by_ref())
+            {
                 if !keep || rollout.tokens.is_empty() {
                     continue;
                 }
@@ -193,22 +253,46 @@ impl Experience {
             }
         }
         if rows.is_empty() {
-            tracing::warn!("no completion of the batch has an advantage: nothing is learned from it");
+            tracing::warn!(
+                "no completion of the batch has an advantage: nothing is learned from it"
+            );
         }
         let mut values = self.values();
         values.insert("completions/masked".to_owned(), count(advantages.masked));
-        let scale = rows.iter().flat_map(|row| &row.advantages).map(|one| one.abs()).fold(0.0, f64::max);
+        let scale = rows
+            .iter()
+            .flat_map(|row| &row.advantages)
+            .map(|one| one.abs())
+            .fold(0.0, f64::max);
         values.insert("advantages/abs_max".to_owned(), scale);
-        let visits = self.groups.iter().map(|(group, marks)| (group.prompt, visit(marks))).collect();
-        Ok(Lesson { rows, values, visits })
+        let visits = self
+            .groups
+            .iter()
+            .map(|(group, marks)| (group.prompt, visit(marks)))
+            .collect();
+        Ok(Lesson {
+            rows,
+            values,
+            visits,
+        })
     }
 
     /// Numbers about the batch, by the names trainers use.
     fn values(&self) -> Values {
-        let rewards: Vec<f64> =
-            self.groups.iter().flat_map(|(_, marks)| marks).filter_map(|mark| mark.reward).collect();
-        let lengths: Vec<f64> = self.rollouts().map(|rollout| count(rollout.tokens.len())).collect();
-        let ended: Vec<f64> = self.rollouts().map(|rollout| f64::from(u8::from(rollout.ended))).collect();
+        let rewards: Vec<f64> = self
+            .groups
+            .iter()
+            .flat_map(|(_, marks)| marks)
+            .filter_map(|mark| mark.reward)
+            .collect();
+        let lengths: Vec<f64> = self
+            .rollouts()
+            .map(|rollout| count(rollout.tokens.len()))
+            .collect();
+        let ended: Vec<f64> = self
+            .rollouts()
+            .map(|rollout| f64::from(u8::from(rollout.ended)))
+            .collect();
         let kept = crate::data::keep(&self.rewards());
         let mut values = Values::new();
         let mut tell = |name: &str, value: Option<f64>| {
@@ -218,7 +302,14 @@ impl Experience {
         };
         tell("reward", mean(&rewards));
         let deviation = mean(&rewards)
-            .and_then(|middle| mean(&rewards.iter().map(|one| (one - middle).powi(2)).collect::<Vec<_>>()))
+            .and_then(|middle| {
+                mean(
+                    &rewards
+                        .iter()
+                        .map(|one| (one - middle).powi(2))
+                        .collect::<Vec<_>>(),
+                )
+            })
             .map(f64::sqrt);
         tell("reward_std", deviation);
         tell(
@@ -227,8 +318,14 @@ impl Experience {
                 .map(|_| count(kept.same) / count(self.groups.len())),
         );
         tell("completions/mean_length", mean(&lengths));
-        tell("completions/max_length", lengths.iter().copied().reduce(f64::max));
-        tell("completions/clipped_ratio", mean(&ended).map(|ended| 1.0 - ended));
+        tell(
+            "completions/max_length",
+            lengths.iter().copied().reduce(f64::max),
+        );
+        tell(
+            "completions/clipped_ratio",
+            mean(&ended).map(|ended| 1.0 - ended),
+        );
         tell("num_tokens", Some(lengths.iter().sum()));
         tell("groups/dropped", Some(count(kept.too_few)));
         tell("groups/replaced", Some(self.replaced as f64));
@@ -266,7 +363,10 @@ fn mean(numbers: &[f64]) -> Option<f64> {
 }
 
 /// A count as a number.
-#[expect(clippy::cast_precision_loss, reason = "batches are far smaller than 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "batches are far smaller than 2^53"
+)]
 fn count(count: usize) -> f64 {
     count as f64
 }

@@ -1,4 +1,5 @@
-//! One step of learning: completions with their advantages to smaller losses. Knows no service and no prompt's text.
+//! One step of learning: completions with their advantages to smaller losses. Knows no service and
+//! no prompt's text.
 
 use std::collections::BTreeMap;
 
@@ -82,20 +83,27 @@ impl Learner<'_> {
         pieces: Pieces,
         fresh: bool,
     ) -> anyhow::Result<Learned> {
-        let mut learned = Learned { rate_scale: 1.0, ..Learned::default() };
+        let mut learned = Learned {
+            rate_scale: 1.0,
+            ..Learned::default()
+        };
         if rows.is_empty() {
             return Ok(learned);
         }
         let recorded = self.record(rows, pieces)?;
         if let Some(base) = pieces.effective_share.filter(|_| !fresh) {
-            learned.rate_scale = staleness::learning_rate_scale(&self.ratios(rows, &recorded, pieces)?, base);
+            learned.rate_scale =
+                staleness::learning_rate_scale(&self.ratios(rows, &recorded, pieces)?, base);
         }
         let minibatches = by_groups(rows, pieces.minibatches);
         for _ in 0..pieces.epochs {
             for minibatch in &minibatches {
-                let (gradients, metrics) = self.gradients(rows, minibatch.clone(), &recorded, pieces)?;
+                let (gradients, metrics) =
+                    self.gradients(rows, minibatch.clone(), &recorded, pieces)?;
                 learned.metrics.merge(&metrics);
-                learned.updates.push(optimiser.step(&gradients, rate * learned.rate_scale)?);
+                learned
+                    .updates
+                    .push(optimiser.step(&gradients, rate * learned.rate_scale)?);
             }
         }
         Ok(learned)
@@ -129,7 +137,11 @@ impl Learner<'_> {
         metrics: &mut Metrics,
     ) -> anyhow::Result<(Tensor, Graph)> {
         let texts = self.texts(rows)?;
-        let Scored { log_probs, entropies, graph } = self.policy.score(&texts, self.temperature)?;
+        let Scored {
+            log_probs,
+            entropies,
+            graph,
+        } = self.policy.score(&texts, self.temperature)?;
         let width = batch.mask.dim(1)?;
         let logp = padded(&log_probs, texts.lengths(), width)?;
         if batch.old.is_none() {
@@ -137,20 +149,40 @@ impl Learner<'_> {
         }
         let entropy = padded(&entropies, texts.lengths(), width)?;
         // A part of the graph nobody asks for would be differentiated for nothing.
-        let entropy = if self.objective.needs().entropy { entropy } else { entropy.detach() };
-        let loss = self.objective.loss(&Current { logp, entropy: Some(entropy) }, &batch, totals)?;
+        let entropy = if self.objective.needs().entropy {
+            entropy
+        } else {
+            entropy.detach()
+        };
+        let loss = self.objective.loss(
+            &Current {
+                logp,
+                entropy: Some(entropy),
+            },
+            &batch,
+            totals,
+        )?;
         metrics.merge(&loss.metrics);
         Ok((loss.loss, graph))
     }
 
     fn texts(&self, rows: &[Row]) -> anyhow::Result<Texts> {
-        let texts: Vec<Text<'_>> =
-            rows.iter().map(|row| Text { prompt: &row.prompt, completion: &row.completion }).collect();
-        Ok(Texts::new(&texts, self.policy.vocabulary(), self.policy.device())?)
+        let texts: Vec<Text<'_>> = rows
+            .iter()
+            .map(|row| Text {
+                prompt: &row.prompt,
+                completion: &row.completion,
+            })
+            .collect();
+        Ok(Texts::new(
+            &texts,
+            self.policy.vocabulary(),
+            self.policy.device(),
+        )?)
     }
 
-    /// What the policy before this step and the reference say, where the objective asks. A single update needs no record of the policy
-    /// before it but for what is weighed over the whole batch.
+    /// What the policy before this step and the reference say, where the objective asks. A single
+    /// update needs no record of the policy before it but for what is weighed over the whole batch.
     fn record(&self, rows: &[Row], pieces: Pieces) -> anyhow::Result<Recorded> {
         let needs = self.objective.needs();
         let several = pieces.epochs * pieces.minibatches > 1 || pieces.effective_share.is_some();
@@ -160,7 +192,9 @@ impl Learner<'_> {
             (recorded.old, recorded.entropy) = (Some(old), Some(entropy));
         }
         if needs.reference {
-            let reference = self.reference.context("the objective asks for a reference, and there is none")?;
+            let reference = self
+                .reference
+                .context("the objective asks for a reference, and there is none")?;
             recorded.reference = Some(self.scores(reference, rows, pieces)?.0);
         }
         Ok(recorded)
@@ -168,12 +202,23 @@ impl Learner<'_> {
 
     /// Log-probabilities and entropies of every row by a policy, without a graph.
     #[expect(clippy::type_complexity, reason = "two lists of rows")]
-    fn scores(&self, by: &Policy, rows: &[Row], pieces: Pieces) -> anyhow::Result<(Vec<Vec<f32>>, Vec<Vec<f32>>)> {
-        let (mut old, mut entropy) = (Vec::with_capacity(rows.len()), Vec::with_capacity(rows.len()));
+    fn scores(
+        &self,
+        by: &Policy,
+        rows: &[Row],
+        pieces: Pieces,
+    ) -> anyhow::Result<(Vec<Vec<f32>>, Vec<Vec<f32>>)> {
+        let (mut old, mut entropy) = (
+            Vec::with_capacity(rows.len()),
+            Vec::with_capacity(rows.len()),
+        );
         for piece in self.cut(rows, 0..rows.len(), pieces.micro_tokens) {
             let texts = self.texts(&rows[piece])?;
             let scored = by.score_only(&texts, self.temperature)?;
-            for (tensor, out) in [(scored.log_probs, &mut old), (scored.entropies, &mut entropy)] {
+            for (tensor, out) in [
+                (scored.log_probs, &mut old),
+                (scored.entropies, &mut entropy),
+            ] {
                 let numbers = tensor.to_dtype(DType::F32)?.to_vec1::<f32>()?;
                 let mut rest = numbers.as_slice();
                 for length in texts.lengths() {
@@ -186,8 +231,14 @@ impl Learner<'_> {
         Ok((old, entropy))
     }
 
-    /// Importance ratios of whole completions between the policy before this step and the one that wrote them.
-    fn ratios(&self, rows: &[Row], recorded: &Recorded, pieces: Pieces) -> anyhow::Result<Vec<Option<f64>>> {
+    /// Importance ratios of whole completions between the policy before this step and the one that
+    /// wrote them.
+    fn ratios(
+        &self,
+        rows: &[Row],
+        recorded: &Recorded,
+        pieces: Pieces,
+    ) -> anyhow::Result<Vec<Option<f64>>> {
         let own;
         let old = match &recorded.old {
             Some(old) => old,
@@ -197,16 +248,29 @@ impl Learner<'_> {
             }
         };
         let ratio = |(row, old): (&Row, &Vec<f32>)| {
-            let sum: f64 = old.iter().zip(&row.behaviour).map(|(old, then)| f64::from(*old) - f64::from(*then)).sum();
+            let sum: f64 = old
+                .iter()
+                .zip(&row.behaviour)
+                .map(|(old, then)| f64::from(*old) - f64::from(*then))
+                .sum();
             Some(sum.exp())
         };
         Ok(rows.iter().zip(old).map(ratio).collect())
     }
 
     /// The batch of some rows, without the policy in training.
-    fn batch(&self, rows: &[Row], range: std::ops::Range<usize>, recorded: &Recorded) -> anyhow::Result<Batch> {
+    fn batch(
+        &self,
+        rows: &[Row],
+        range: std::ops::Range<usize>,
+        recorded: &Recorded,
+    ) -> anyhow::Result<Batch> {
         let part = &rows[range.clone()];
-        let width = part.iter().map(|row| row.completion.len()).max().unwrap_or_default();
+        let width = part
+            .iter()
+            .map(|row| row.completion.len())
+            .max()
+            .unwrap_or_default();
         let device = self.policy.device();
         let table = |of: &dyn Fn(usize) -> Vec<f32>| -> anyhow::Result<Tensor> {
             let mut numbers = Vec::with_capacity(part.len() * width);
@@ -217,7 +281,10 @@ impl Learner<'_> {
             }
             Ok(Tensor::from_vec(numbers, (part.len(), width), device)?)
         };
-        #[expect(clippy::cast_possible_truncation, reason = "advantages become the type of the loss")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "advantages become the type of the loss"
+        )]
         let advantages = table(&|at| {
             let row = &part[at];
             match row.advantages.as_slice() {
@@ -225,10 +292,16 @@ impl Learner<'_> {
                 many => many.iter().map(|one| *one as f32).collect(),
             }
         })?;
-        let mut batch = Batch::new(table(&|at| vec![1.0; part[at].completion.len()])?, advantages);
+        let mut batch = Batch::new(
+            table(&|at| vec![1.0; part[at].completion.len()])?,
+            advantages,
+        );
         batch.behaviour = Some(table(&|at| part[at].behaviour.clone())?);
-        let record =
-            |of: &Option<Vec<Vec<f32>>>| of.as_ref().map(|of| table(&|at| of[range.start + at].clone())).transpose();
+        let record = |of: &Option<Vec<Vec<f32>>>| {
+            of.as_ref()
+                .map(|of| table(&|at| of[range.start + at].clone()))
+                .transpose()
+        };
         batch.old = record(&recorded.old)?;
         batch.entropy = record(&recorded.entropy)?;
         batch.reference = record(&recorded.reference)?;
@@ -238,8 +311,14 @@ impl Learner<'_> {
         Ok(batch)
     }
 
-    /// Pieces of at most so many tokens, or of one row that has more; of whole groups where the objective compares their members.
-    fn cut(&self, rows: &[Row], range: std::ops::Range<usize>, tokens: usize) -> Vec<std::ops::Range<usize>> {
+    /// Pieces of at most so many tokens, or of one row that has more; of whole groups where the
+    /// objective compares their members.
+    fn cut(
+        &self,
+        rows: &[Row],
+        range: std::ops::Range<usize>,
+        tokens: usize,
+    ) -> Vec<std::ops::Range<usize>> {
         let whole = self.objective.needs().scores;
         let (mut pieces, mut start, mut held) = (Vec::new(), range.start, 0);
         let mut at = range.start;
@@ -248,7 +327,10 @@ impl Learner<'_> {
             while whole && end < range.end && rows[end].group == rows[at].group {
                 end += 1;
             }
-            let more: usize = rows[at..end].iter().map(|row| row.prompt.len() + row.completion.len()).sum();
+            let more: usize = rows[at..end]
+                .iter()
+                .map(|row| row.prompt.len() + row.completion.len())
+                .sum();
             if held > 0 && held + more > tokens {
                 pieces.push(start..at);
                 (start, held) = (at, 0);
@@ -263,7 +345,8 @@ impl Learner<'_> {
     }
 }
 
-/// Adds the gradients of a loss to sums by the names of the parameters; `graph` says how the policy's part of it came about.
+/// Adds the gradients of a loss to sums by the names of the parameters; `graph` says how the
+/// policy's part of it came about.
 ///
 /// # Errors
 /// The loss does not depend on a parameter.
@@ -275,7 +358,9 @@ pub fn add_gradients(
 ) -> anyhow::Result<()> {
     let mut gradients = graph.backward(loss)?;
     for (name, var) in policy.parameters() {
-        let gradient = gradients.remove(var).with_context(|| format!("`{name}` has no gradient"))?;
+        let gradient = gradients
+            .remove(var)
+            .with_context(|| format!("`{name}` has no gradient"))?;
         let sum = match sums.remove(name) {
             Some(sum) => (sum + gradient)?,
             None => gradient,
@@ -287,12 +372,18 @@ pub fn add_gradients(
 
 /// So many parts of about as many rows, none of them empty, cut between groups.
 fn by_groups(rows: &[Row], parts: usize) -> Vec<std::ops::Range<usize>> {
-    let borders: Vec<usize> =
-        (1..rows.len()).filter(|at| rows[*at].group != rows[at - 1].group).chain([rows.len()]).collect();
+    let borders: Vec<usize> = (1..rows.len())
+        .filter(|at| rows[*at].group != rows[at - 1].group)
+        .chain([rows.len()])
+        .collect();
     let (mut found, mut start) = (Vec::with_capacity(parts), 0);
     for part in 1..=parts {
         let aim = rows.len() * part / parts;
-        let end = borders.iter().copied().find(|border| *border >= aim).unwrap_or(rows.len());
+        let end = borders
+            .iter()
+            .copied()
+            .find(|border| *border >= aim)
+            .unwrap_or(rows.len());
         if end > start {
             found.push(start..end);
             start = end;
@@ -315,5 +406,7 @@ fn padded(flat: &Tensor, lengths: &[usize], width: usize) -> anyhow::Result<Tens
     }
     let count = places.len();
     let places = Tensor::from_vec(places, count, flat.device())?;
-    Ok(Tensor::cat(&[flat, &zero], 0)?.index_select(&places, 0)?.reshape((lengths.len(), width))?)
+    Ok(Tensor::cat(&[flat, &zero], 0)?
+        .index_select(&places, 0)?
+        .reshape((lengths.len(), width))?)
 }

@@ -1,8 +1,10 @@
-//! The companion trainer. Owns the loop: which prompts, what is written, what it earned, one step, again.
+//! The companion trainer. Owns the loop: which prompts, what is written, what it earned, one step,
+//! again.
 //!
-//! The way of a step: `data` (prompts) → `rollout` (completions, by `assay-policy`) → `rewards` (the service's word) → `experience`
-//! (advantages) → `learn` (the loss of `assay-objective`, gradients, a step) → `telemetry`. `writing` makes batches, `training` is the
-//! loop around both, `checkpoint` what is kept of it.
+//! The way of a step: `data` (prompts) → `rollout` (completions, by `assay-policy`) → `rewards`
+//! (the service's word) → `experience` (advantages) → `learn` (the loss of `assay-objective`,
+//! gradients, a step) → `telemetry`. `writing` makes batches, `training` is the loop around both,
+//! `checkpoint` what is kept of it.
 
 pub mod checkpoint;
 pub mod config;

@@ -41,7 +41,12 @@ impl Group {
     #[must_use]
     pub fn new(pick: Pick, samples: usize, key: u64, version: u64) -> Self {
         let samples = pick.rollouts.map_or(samples, |count| count as usize).max(1);
-        Self { prompt: pick.index, key, version, rollouts: vec![Rollout::default(); samples] }
+        Self {
+            prompt: pick.index,
+            key,
+            version,
+            rollouts: vec![Rollout::default(); samples],
+        }
     }
 
     /// Whether nothing is to be added to any completion.
@@ -56,7 +61,9 @@ impl Group {
 /// # Errors
 /// The source has none.
 pub fn item(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
-    source.problem(index).with_context(|| format!("the data has no prompt {index}; was it changed under the run?"))
+    source
+        .problem(index)
+        .with_context(|| format!("the data has no prompt {index}; was it changed under the run?"))
 }
 
 /// The tokens of a prompt.
@@ -64,7 +71,9 @@ pub fn item(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
 /// # Errors
 /// It has no tokens, a part of it has none, or there is no room behind it for a completion.
 pub fn read(item: &Item, tokens: &Tokens, policy: &Policy) -> anyhow::Result<Vec<u32>> {
-    let prompt = tokens.encode(&item.prompt).with_context(|| format!("the prompt with the key `{}`", item.key))?;
+    let prompt = tokens
+        .encode(&item.prompt)
+        .with_context(|| format!("the prompt with the key `{}`", item.key))?;
     anyhow::ensure!(
         prompt.len() < policy.max_positions(),
         "the prompt with the key `{}` has {} tokens, and the policy is made for {}",
@@ -75,8 +84,8 @@ pub fn read(item: &Item, tokens: &Tokens, policy: &Policy) -> anyhow::Result<Vec
     Ok(prompt)
 }
 
-/// Goes on with completions until `enough` groups are done, or all. False where `stop` was raised before: what is written then is not
-/// to be used.
+/// Goes on with completions until `enough` groups are done, or all. False where `stop` was raised
+/// before: what is written then is not to be used.
 ///
 /// # Errors
 /// A prompt that is not there or has no tokens, no room on the device.
@@ -92,13 +101,23 @@ pub fn write(
     let (mut wanted, mut of) = (Vec::new(), Vec::new());
     for (at, group) in groups.iter().enumerate() {
         let prompt: Arc<[u32]> = read(&item(source, group.prompt)?, tokens, policy)?.into();
-        for (number, rollout) in (0..).zip(&group.rollouts).filter(|(_, rollout)| !rollout.done) {
+        for (number, rollout) in (0..)
+            .zip(&group.rollouts)
+            .filter(|(_, rollout)| !rollout.done)
+        {
             let key = [seed, group.key, number];
-            wanted.push(Wanted { prompt: Arc::clone(&prompt), written: rollout.tokens.clone(), key });
+            wanted.push(Wanted {
+                prompt: Arc::clone(&prompt),
+                written: rollout.tokens.clone(),
+                key,
+            });
             of.push((at, number as usize));
         }
     }
-    let counts: Vec<usize> = groups.iter().map(|group| group.rollouts.iter().filter(|one| !one.done).count()).collect();
+    let counts: Vec<usize> = groups
+        .iter()
+        .map(|group| group.rollouts.iter().filter(|one| !one.done).count())
+        .collect();
     let pause = |finished: &[bool]| {
         if stop.load(Ordering::Relaxed) {
             return true;

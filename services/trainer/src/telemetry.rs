@@ -1,5 +1,6 @@
-//! What can be seen of a run: its numbers as lines of JSON and for TensorBoard, how far it is, and curves of several runs as a
-//! picture. Owns files and the terminal; computes no number of the training.
+//! What can be seen of a run: its numbers as lines of JSON and for TensorBoard, how far it is, and
+//! curves of several runs as a picture. Owns files and the terminal; computes no number of the
+//! training.
 
 mod events;
 mod metrics;
@@ -64,7 +65,9 @@ impl TelemetryError {
 pub fn forget(folder: &Path) -> Result<(), TelemetryError> {
     let path = folder.join(METRICS);
     match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(TelemetryError::file(&path)(error)),
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(TelemetryError::file(&path)(error))
+        }
         _ => Ok(()),
     }
 }
@@ -76,12 +79,17 @@ pub struct Telemetry {
 }
 
 impl Telemetry {
-    /// Opens the files of a run in `folder`: `metrics.jsonl` and the events of TensorBoard. `resumed` is the last step that is kept of
-    /// an earlier part of the run; what was written of later ones is cut off, and the events say so.
+    /// Opens the files of a run in `folder`: `metrics.jsonl` and the events of TensorBoard.
+    /// `resumed` is the last step that is kept of an earlier part of the run; what was written of
+    /// later ones is cut off, and the events say so.
     ///
     /// # Errors
     /// [`TelemetryError`].
-    pub fn open(folder: &Path, resumed: Option<u64>, clock: &dyn Clock) -> Result<Self, TelemetryError> {
+    pub fn open(
+        folder: &Path,
+        resumed: Option<u64>,
+        clock: &dyn Clock,
+    ) -> Result<Self, TelemetryError> {
         std::fs::create_dir_all(folder).map_err(TelemetryError::file(folder))?;
         let metrics = Metrics::open(&folder.join(METRICS), resumed)?;
         let events = Events::create(folder, resumed.map(|step| step.saturating_add(1)), clock)?;
@@ -92,10 +100,20 @@ impl Telemetry {
     ///
     /// # Errors
     /// [`TelemetryError::File`].
-    pub fn write(&mut self, step: u64, values: &Values, clock: &dyn Clock) -> Result<(), TelemetryError> {
+    pub fn write(
+        &mut self,
+        step: u64,
+        values: &Values,
+        clock: &dyn Clock,
+    ) -> Result<(), TelemetryError> {
         // Times differ from run to run: they are shown, and are no part of what a run is.
         let lasting = values.iter().filter(|(name, _)| !name.starts_with("time/"));
-        self.metrics.write(step, &lasting.map(|(name, value)| (name.clone(), *value)).collect())?;
+        self.metrics.write(
+            step,
+            &lasting
+                .map(|(name, value)| (name.clone(), *value))
+                .collect(),
+        )?;
         self.events.write(step, values, clock)
     }
 }

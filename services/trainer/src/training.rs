@@ -1,8 +1,9 @@
 //! The loop: which prompts, what is written to them, what it earned, one step of learning, again.
 //!
-//! With a staleness of `k`, the batch of step `t` is written by the policy of step `t - k`, beside the learning of the steps between: the
-//! capacity of AReaL (arXiv 2505.24298, section 4.1) with every batch as early as it may be. What is written depends on no
-//! clock, so a run that goes on from a checkpoint is the run that was not broken off.
+//! With a staleness of `k`, the batch of step `t` is written by the policy of step `t - k`, beside
+//! the learning of the steps between: the capacity of AReaL (arXiv 2505.24298, section 4.1) with
+//! every batch as early as it may be. What is written depends on no clock, so a run that goes on
+//! from a checkpoint is the run that was not broken off.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
@@ -28,7 +29,8 @@ use crate::telemetry::{self, Progress, Telemetry, Values};
 use crate::text::Tokens;
 use crate::writing::{Place, Writer};
 
-/// Prompts looked at before anything is written: whether the policy reads them, and one of each type of task by the service.
+/// Prompts looked at before anything is written: whether the policy reads them, and one of each
+/// type of task by the service.
 pub const LOOKED_AT: u64 = 10_000;
 
 /// Everything a run needs that outlives it.
@@ -66,11 +68,12 @@ pub enum Ended {
 }
 
 impl Run<'_> {
-    /// Trains until all steps are done or someone raises `stop`; `resume` goes on from the newest checkpoint.
+    /// Trains until all steps are done or someone raises `stop`; `resume` goes on from the newest
+    /// checkpoint.
     ///
     /// # Errors
-    /// What is missing or failed. Everything up to the last whole step is in a checkpoint then, or with `staleness` up to the last one
-    /// that was due.
+    /// What is missing or failed. Everything up to the last whole step is in a checkpoint then, or
+    /// with `staleness` up to the last one that was due.
     pub fn train(&self, resume: bool) -> anyhow::Result<Ended> {
         let tokens = Tokens::read(&self.config.policy.path)?;
         let checkpoints = Checkpoints::new(self.folder, self.config.training.keep);
@@ -103,16 +106,24 @@ impl Run<'_> {
                     return Err(error);
                 }
             };
-            let examined = if course.is_examined() { course.examined() } else { Ok(Values::new()) };
-            let (more, failed) = examined.map_or_else(|error| (Values::new(), Some(error)), |more| (more, None));
+            let examined = if course.is_examined() {
+                course.examined()
+            } else {
+                Ok(Values::new())
+            };
+            let (more, failed) =
+                examined.map_or_else(|error| (Values::new(), Some(error)), |more| (more, None));
             values.extend(more);
             telemetry.write(course.step, &values, self.clock)?;
             if let Some(error) = failed {
                 course.save().context(format!("after: {error}"))?;
                 return Err(error);
             }
-            let told = ["reward", "held_out/accuracy", "entropy"]
-                .map(|name| values.get(name).map_or(String::new(), |value| format!("{name} {value:.3} ")));
+            let told = ["reward", "held_out/accuracy", "entropy"].map(|name| {
+                values
+                    .get(name)
+                    .map_or(String::new(), |value| format!("{name} {value:.3} "))
+            });
             progress.step(course.step, told.concat().trim_end(), self.clock);
             if course.step.is_multiple_of(self.config.training.save_every) {
                 course.save()?;
@@ -120,30 +131,80 @@ impl Run<'_> {
         }
         progress.finish();
         course.save()?;
-        checkpoint::write_model(&course.policy, &self.config.policy.path, &self.folder.join(checkpoint::MODEL))?;
+        checkpoint::write_model(
+            &course.policy,
+            &self.config.policy.path,
+            &self.folder.join(checkpoint::MODEL),
+        )?;
         Ok(Ended::Done)
     }
 
-    /// What of the configuration decides what is learned, as a hash: a checkpoint goes on under the same.
-    /// Weights, tokenizer and prompts are part of it by their content.
+    /// What of the configuration decides what is learned, as a hash: a checkpoint goes on under the
+    /// same. Weights, tokenizer and prompts are part of it by their content.
     fn setup(&self) -> anyhow::Result<String> {
-        let Config { run, seed, policy, data, rollout, rewards, objective, optimiser, schedule, training, .. } =
-            self.config;
-        let pieces = (training.epochs, training.minibatches, training.micro_tokens, training.effective_share);
-        let decides =
-            (&rewards.policy, &rewards.statistic, rewards.numbered, rewards.shuffled, training.reset_reference_every);
-        let (lora, data) = (&policy.lora, (&data.problems, &data.path, data.limit, data.seed, data.suggest.is_some()));
+        let Config {
+            run,
+            seed,
+            policy,
+            data,
+            rollout,
+            rewards,
+            objective,
+            optimiser,
+            schedule,
+            training,
+            ..
+        } = self.config;
+        let pieces = (
+            training.epochs,
+            training.minibatches,
+            training.micro_tokens,
+            training.effective_share,
+        );
+        let decides = (
+            &rewards.policy,
+            &rewards.statistic,
+            rewards.numbered,
+            rewards.shuffled,
+            training.reset_reference_every,
+        );
+        let (lora, data) = (
+            &policy.lora,
+            (
+                &data.problems,
+                &data.path,
+                data.limit,
+                data.seed,
+                data.suggest.is_some(),
+            ),
+        );
         let text = format!(
-            "{run} {seed} {lora:?} {data:?} {rollout:?} {decides:?} {objective:?} {optimiser:?} {schedule:?} {pieces:?}"
+            "{run} {seed} {lora:?} {data:?} {rollout:?} {decides:?} {objective:?} {optimiser:?} \
+             {schedule:?} {pieces:?}"
         );
         let mut parts = vec![text.into_bytes()];
-        for name in ["config.json", "model.safetensors", "model.safetensors.index.json", "tokenizer.json"] {
+        for name in [
+            "config.json",
+            "model.safetensors",
+            "model.safetensors.index.json",
+            "tokenizer.json",
+        ] {
             let path = self.config.policy.path.join(name);
-            let hash = if path.is_file() { Hash::of(&std::fs::read(&path)?).to_string() } else { String::new() };
+            let hash = if path.is_file() {
+                Hash::of(&std::fs::read(&path)?).to_string()
+            } else {
+                String::new()
+            };
             parts.push(hash.into_bytes());
         }
-        for item in (0..self.source.size().unwrap_or_default()).filter_map(|index| self.source.problem(index)) {
-            parts.push(Hash::of_parts(&[item.key.as_bytes(), item.prompt.as_bytes()]).as_bytes().to_vec());
+        for item in (0..self.source.size().unwrap_or_default())
+            .filter_map(|index| self.source.problem(index))
+        {
+            parts.push(
+                Hash::of_parts(&[item.key.as_bytes(), item.prompt.as_bytes()])
+                    .as_bytes()
+                    .to_vec(),
+            );
         }
         Ok(Hash::of_parts(&parts.iter().map(Vec::as_slice).collect::<Vec<_>>()).to_string())
     }
@@ -165,14 +226,24 @@ struct Course<'a> {
 }
 
 impl<'a> Course<'a> {
-    fn open(run: &Run<'a>, tokens: &'a Tokens, checkpoints: Checkpoints, from: Option<&Path>) -> anyhow::Result<Self> {
+    fn open(
+        run: &Run<'a>,
+        tokens: &'a Tokens,
+        checkpoints: Checkpoints,
+        from: Option<&Path>,
+    ) -> anyhow::Result<Self> {
         let config = run.config;
         let path = &config.policy.path;
-        let options = PolicyOptions { lora: config.policy.lora.clone(), seed: config.seed };
+        let options = PolicyOptions {
+            lora: config.policy.lora.clone(),
+            seed: config.seed,
+        };
         let policy = Policy::open(path, run.device, DType::F32, &options)?;
         let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
         let setup = run.setup()?;
-        for item in (0..run.source.size().unwrap_or(LOOKED_AT).min(LOOKED_AT)).filter_map(|at| run.source.problem(at)) {
+        for item in (0..run.source.size().unwrap_or(LOOKED_AT).min(LOOKED_AT))
+            .filter_map(|at| run.source.problem(at))
+        {
             rollout::read(&item, tokens, &policy)?;
         }
         let (state, own) = match from {
@@ -181,11 +252,18 @@ impl<'a> Course<'a> {
         };
         let reference = if config.objective.needs().reference {
             let place = own.unwrap_or_else(|| path.clone());
-            Some(Policy::open(&place, run.device, DType::F32, &PolicyOptions::default())?.snapshot()?)
+            Some(
+                Policy::open(&place, run.device, DType::F32, &PolicyOptions::default())?
+                    .snapshot()?,
+            )
         } else {
             None
         };
-        let strategy = config.data.suggest.clone().map_or(Strategy::Uniform, Strategy::Suggest);
+        let strategy = config
+            .data
+            .suggest
+            .clone()
+            .map_or(Strategy::Uniform, Strategy::Suggest);
         let writer = Writer {
             config,
             source: run.source,
@@ -193,9 +271,18 @@ impl<'a> Course<'a> {
             runtime: run.runtime,
             tokens,
             selection: Selection::new(run.source, strategy, config.seed, state.position)?,
-            place: Place { groups: state.groups, open: state.open },
+            place: Place {
+                groups: state.groups,
+                open: state.open,
+            },
         };
-        let State { step, waiting, visits, own_reference, .. } = state;
+        let State {
+            step,
+            waiting,
+            visits,
+            own_reference,
+            ..
+        } = state;
         Ok(Self {
             run: *run,
             setup,
@@ -219,10 +306,13 @@ impl<'a> Course<'a> {
         if run.stop.load(Ordering::Relaxed) {
             return Ok(None);
         }
-        // The batch of this step, or those that are written before the first can be written beside learning.
+        // The batch of this step, or those that are written before the first can be written beside
+        // learning.
         while (self.waiting.len() as u64) < ahead.max(1) {
             let of = self.step + self.waiting.len() as u64;
-            let Some(batch) = self.writer.batch(&self.policy, of, self.step, run.stop)? else { return Ok(None) };
+            let Some(batch) = self.writer.batch(&self.policy, of, self.step, run.stop)? else {
+                return Ok(None);
+            };
             self.waiting.push_back(batch);
         }
         let batch = self.waiting.pop_front().context("a batch was prepared")?;
@@ -234,8 +324,14 @@ impl<'a> Course<'a> {
             self.learn_beside(&batch, &snapshot)?
         };
         let now = run.clock.monotonic();
-        values.insert("time/write".to_owned(), written.saturating_sub(began).as_secs_f64());
-        values.insert("time/learn".to_owned(), now.saturating_sub(written).as_secs_f64());
+        values.insert(
+            "time/write".to_owned(),
+            written.saturating_sub(began).as_secs_f64(),
+        );
+        values.insert(
+            "time/learn".to_owned(),
+            now.saturating_sub(written).as_secs_f64(),
+        );
         self.step += 1;
         let every = config.training.reset_reference_every;
         if self.reference.is_some() && every.is_some_and(|every| self.step.is_multiple_of(every)) {
@@ -245,25 +341,40 @@ impl<'a> Course<'a> {
         Ok(Some(values))
     }
 
-    /// Learns from a batch while a later one is written by the policy as it was before. Once begun, both are finished: a run that ends
-    /// between them could not go on as if it had not.
+    /// Learns from a batch while a later one is written by the policy as it was before. Once begun,
+    /// both are finished: a run that ends between them could not go on as if it had not.
     fn learn_beside(&mut self, batch: &Experience, snapshot: &Policy) -> anyhow::Result<Values> {
         let (of, version) = (self.step + self.run.config.rollout.staleness, self.step);
         let (lesson, policy) = (self.lesson(batch)?, &self.policy);
         let (writer, optimiser) = (&mut self.writer, &mut self.optimiser);
         let learner = learner(self.run.config, policy, self.reference.as_ref());
-        let rate = self.run.config.schedule.at(self.step, self.run.config.training.steps);
-        let fresh = batch.groups.iter().all(|(group, _)| group.version == version);
+        let rate = self
+            .run
+            .config
+            .schedule
+            .at(self.step, self.run.config.training.steps);
+        let fresh = batch
+            .groups
+            .iter()
+            .all(|(group, _)| group.version == version);
         let (written, learned) = std::thread::scope(|scope| {
             let never = AtomicBool::new(false);
-            // Also behind the last step: the run may be made longer later, and is then the run that was long from the start.
+            // Also behind the last step: the run may be made longer later, and is then the run that
+            // was long from the start.
             let writing = scope.spawn(move || writer.batch(snapshot, of, version, &never));
-            let learned = learner.step(optimiser, &lesson.rows, rate, pieces(self.run.config), fresh);
+            let learned = learner.step(
+                optimiser,
+                &lesson.rows,
+                rate,
+                pieces(self.run.config),
+                fresh,
+            );
             (writing.join(), learned)
         });
         let learned = learned?;
         let written = written.map_err(|_| anyhow!("the thread that writes panicked"))??;
-        self.waiting.push_back(written.context("writing beside learning is not stopped")?);
+        self.waiting
+            .push_back(written.context("writing beside learning is not stopped")?);
         self.visit(lesson.visits);
         Ok(told(lesson.values, &learned, rate))
     }
@@ -271,18 +382,38 @@ impl<'a> Course<'a> {
     fn learn(&mut self, batch: &Experience) -> anyhow::Result<Values> {
         let lesson = self.lesson(batch)?;
         let learner = learner(self.run.config, &self.policy, self.reference.as_ref());
-        let rate = self.run.config.schedule.at(self.step, self.run.config.training.steps);
-        let fresh = batch.groups.iter().all(|(group, _)| group.version == self.step);
-        let learned = learner.step(&mut self.optimiser, &lesson.rows, rate, pieces(self.run.config), fresh)?;
+        let rate = self
+            .run
+            .config
+            .schedule
+            .at(self.step, self.run.config.training.steps);
+        let fresh = batch
+            .groups
+            .iter()
+            .all(|(group, _)| group.version == self.step);
+        let learned = learner.step(
+            &mut self.optimiser,
+            &lesson.rows,
+            rate,
+            pieces(self.run.config),
+            fresh,
+        )?;
         self.visit(lesson.visits);
         Ok(told(lesson.values, &learned, rate))
     }
 
     fn lesson(&self, batch: &Experience) -> anyhow::Result<crate::experience::Lesson> {
         let advantage = &self.run.config.objective.advantage;
-        let mut lesson = batch.lesson(advantage, self.run.source, self.writer.tokens, &self.visits)?;
-        let oldest = batch.groups.iter().map(|(group, _)| self.step.saturating_sub(group.version)).max();
-        lesson.values.insert("staleness".to_owned(), oldest.unwrap_or_default() as f64);
+        let mut lesson =
+            batch.lesson(advantage, self.run.source, self.writer.tokens, &self.visits)?;
+        let oldest = batch
+            .groups
+            .iter()
+            .map(|(group, _)| self.step.saturating_sub(group.version))
+            .max();
+        lesson
+            .values
+            .insert("staleness".to_owned(), oldest.unwrap_or_default() as f64);
         Ok(lesson)
     }
 
@@ -298,7 +429,8 @@ impl<'a> Course<'a> {
     /// Whether the policy is examined after this step.
     fn is_examined(&self) -> bool {
         let every = self.run.config.evaluation.every;
-        every > 0 && (self.step == self.run.config.training.steps || self.step.is_multiple_of(every))
+        every > 0
+            && (self.step == self.run.config.training.steps || self.step.is_multiple_of(every))
     }
 
     fn examined(&self) -> anyhow::Result<Values> {
@@ -328,14 +460,29 @@ impl<'a> Course<'a> {
             own_reference: self.own_reference,
         };
         let tokenizer = &self.run.config.policy.path;
-        self.checkpoints.write(&state, &self.policy, self.reference.as_ref(), &self.optimiser, tokenizer)?;
+        self.checkpoints.write(
+            &state,
+            &self.policy,
+            self.reference.as_ref(),
+            &self.optimiser,
+            tokenizer,
+        )?;
         Ok(())
     }
 }
 
-fn learner<'a>(config: &'a Config, policy: &'a Policy, reference: Option<&'a Policy>) -> Learner<'a> {
+fn learner<'a>(
+    config: &'a Config,
+    policy: &'a Policy,
+    reference: Option<&'a Policy>,
+) -> Learner<'a> {
     let temperature = config.rollout.sampling.scoring_temperature();
-    Learner { policy, reference, objective: &config.objective, temperature }
+    Learner {
+        policy,
+        reference,
+        objective: &config.objective,
+        temperature,
+    }
 }
 
 fn pieces(config: &Config) -> Pieces {
@@ -360,9 +507,16 @@ fn told(mut values: Values, learned: &crate::learn::Learned, rate: f64) -> Value
     values.insert("lr".to_owned(), rate * learned.rate_scale);
     if let Some(last) = learned.updates.last() {
         values.insert("grad_norm".to_owned(), last.grad_norm);
-        let refused = learned.updates.iter().filter(|update| !update.applied).count();
+        let refused = learned
+            .updates
+            .iter()
+            .filter(|update| !update.applied)
+            .count();
         if refused > 0 {
-            tracing::warn!(refused, "gradients were not finite, or too large: the weights stay as they are");
+            tracing::warn!(
+                refused,
+                "gradients were not finite, or too large: the weights stay as they are"
+            );
         }
         values.insert("updates/refused".to_owned(), refused as f64);
     }

@@ -19,7 +19,8 @@ use crate::text::Tokens;
 /// First word of the random numbers of batches: "solution" in ASCII.
 const SOLUTION: u64 = 0x736f_6c75_7469_6f6e;
 
-/// Learns from the solutions of a source. Every step is told to `tell`, with the mean negative log-likelihood of a token in nats.
+/// Learns from the solutions of a source. Every step is told to `tell`, with the mean negative
+/// log-likelihood of a token in nats.
 ///
 /// # Errors
 /// No prompt has a solution, no room on the device.
@@ -48,22 +49,32 @@ pub fn warm_up(
         let rate = config.warmup.schedule.at(step, config.warmup.steps);
         let facts = optimiser.step(&gradients, rate)?;
         let values = [("loss", loss), ("grad_norm", facts.grad_norm), ("lr", rate)];
-        tell(step + 1, &values.map(|(name, value)| (name.to_owned(), value)).into())?;
+        tell(
+            step + 1,
+            &values.map(|(name, value)| (name.to_owned(), value)).into(),
+        )?;
         progress.step(step + 1, &format!("loss {loss:.3}"), &clock);
     }
     progress.finish();
     Ok(())
 }
 
-/// Mean negative log-likelihood of the tokens of completions, with its gradients, by pieces of so many tokens.
+/// Mean negative log-likelihood of the tokens of completions, with its gradients, by pieces of so
+/// many tokens.
 fn likelihood(
     policy: &Policy,
     texts: &[Text<'_>],
     micro_tokens: usize,
 ) -> anyhow::Result<(f64, BTreeMap<String, Tensor>)> {
     let length = |text: &Text<'_>| text.prompt.len() + text.completion.len();
-    #[expect(clippy::cast_precision_loss, reason = "batches are far smaller than 2^53")]
-    let tokens = texts.iter().map(|text| text.completion.len()).sum::<usize>() as f64;
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "batches are far smaller than 2^53"
+    )]
+    let tokens = texts
+        .iter()
+        .map(|text| text.completion.len())
+        .sum::<usize>() as f64;
     let (mut sum, mut gradients, mut start) = (0.0, BTreeMap::new(), 0);
     while start < texts.len() {
         let (mut end, mut held) = (start + 1, length(&texts[start]));
@@ -82,9 +93,19 @@ fn likelihood(
 }
 
 /// Prompts with their solutions and the token that ends them.
-fn texts(policy: &Policy, tokens: &Tokens, source: &dyn Source) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
-    let size = source.size().context("solutions are learned of a source that has an end")?;
-    let end = tokens.ends().first().copied().context("the tokenizer has no token that ends a text")?;
+fn texts(
+    policy: &Policy,
+    tokens: &Tokens,
+    source: &dyn Source,
+) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {
+    let size = source
+        .size()
+        .context("solutions are learned of a source that has an end")?;
+    let end = tokens
+        .ends()
+        .first()
+        .copied()
+        .context("the tokenizer has no token that ends a text")?;
     let mut texts = Vec::new();
     for item in (0..size).filter_map(|index| source.problem(index)) {
         if let Some(solution) = &item.solution {
@@ -93,10 +114,17 @@ fn texts(policy: &Policy, tokens: &Tokens, source: &dyn Source) -> anyhow::Resul
             let mut completion = tokens.encode(solution).with_context(place)?;
             completion.push(end);
             let (length, most) = (prompt.len() + completion.len(), policy.max_positions());
-            anyhow::ensure!(length <= most, "{} ends at token {length}, and the policy is made for {most}", place());
+            anyhow::ensure!(
+                length <= most,
+                "{} ends at token {length}, and the policy is made for {most}",
+                place()
+            );
             texts.push((prompt, completion));
         }
     }
-    anyhow::ensure!(!texts.is_empty(), "no prompt has a `solution` to learn from");
+    anyhow::ensure!(
+        !texts.is_empty(),
+        "no prompt has a `solution` to learn from"
+    );
     Ok(texts)
 }

@@ -1,4 +1,5 @@
-//! Batches: prompts are chosen, completions written, the service grades them, and groups that teach nothing are replaced.
+//! Batches: prompts are chosen, completions written, the service grades them, and groups that teach
+//! nothing are replaced.
 
 use std::sync::atomic::AtomicBool;
 
@@ -33,8 +34,9 @@ pub struct Place {
 }
 
 impl Writer<'_> {
-    /// The batch that step `step` learns from, written by a policy that has learned `version` steps. `None` where `stop` was raised
-    /// before it was done; then and after an error nothing has changed.
+    /// The batch that step `step` learns from, written by a policy that has learned `version`
+    /// steps. `None` where `stop` was raised before it was done; then and after an error nothing
+    /// has changed.
     ///
     /// # Errors
     /// A prompt that cannot be read, no room on the device, the service is away or refuses.
@@ -64,7 +66,9 @@ impl Writer<'_> {
         let mut batch = Experience::default();
         for round in 0..=rollout.replace {
             let needed = rollout.prompts - batch.groups.len();
-            let Some(groups) = self.written(policy, needed, version, stop)? else { return Ok(None) };
+            let Some(groups) = self.written(policy, needed, version, stop)? else {
+                return Ok(None);
+            };
             let grading = Grading {
                 run: &self.config.run,
                 step,
@@ -72,12 +76,25 @@ impl Writer<'_> {
                 statistic: self.config.rewards.statistic.as_deref(),
                 numbered: self.config.rewards.numbered,
             };
-            let more = self.runtime.block_on(grade(self.rewards, grading, self.source, self.tokens, groups))?;
+            let more = self.runtime.block_on(grade(
+                self.rewards,
+                grading,
+                self.source,
+                self.tokens,
+                groups,
+            ))?;
             batch.rates.extend(more.rates);
             for (code, items) in more.faults {
                 *batch.faults.entry(code).or_default() += items;
             }
-            let spread = keep(&more.groups.iter().map(|(_, marks)| rewards_of(marks)).collect::<Vec<_>>()).mixed;
+            let spread = keep(
+                &more
+                    .groups
+                    .iter()
+                    .map(|(_, marks)| rewards_of(marks))
+                    .collect::<Vec<_>>(),
+            )
+            .mixed;
             let last = round == rollout.replace;
             for (at, group) in more.groups.into_iter().enumerate() {
                 if last || spread.contains(&at) {
@@ -111,17 +128,35 @@ impl Writer<'_> {
         let started = (needed as f64 * rollout.ahead).ceil() as usize;
         let mut groups = std::mem::take(&mut self.place.open);
         let fresh = started.saturating_sub(groups.len());
-        let picks =
-            self.runtime.block_on(self.selection.next(self.rewards, &self.config.run, self.place.groups, fresh))?;
+        let picks = self.runtime.block_on(self.selection.next(
+            self.rewards,
+            &self.config.run,
+            self.place.groups,
+            fresh,
+        ))?;
         for pick in picks {
-            groups.push(Group::new(pick, rollout.samples, self.place.groups, version));
+            groups.push(Group::new(
+                pick,
+                rollout.samples,
+                self.place.groups,
+                version,
+            ));
             self.place.groups += 1;
         }
         let parts = (groups.as_mut_slice(), needed);
-        if !write(policy, self.tokens, self.source, &rollout.sampling, self.config.seed, parts, stop)? {
+        if !write(
+            policy,
+            self.tokens,
+            self.source,
+            &rollout.sampling,
+            self.config.seed,
+            parts,
+            stop,
+        )? {
             return Ok(None);
         }
-        let (mut done, mut open): (Vec<Group>, Vec<Group>) = groups.into_iter().partition(Group::is_done);
+        let (mut done, mut open): (Vec<Group>, Vec<Group>) =
+            groups.into_iter().partition(Group::is_done);
         // More may have finished than were needed: they are the first of the next batch.
         open.splice(0..0, done.drain(needed.min(done.len())..));
         self.place.open = open;

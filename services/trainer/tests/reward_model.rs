@@ -35,7 +35,8 @@ fn pair(at: usize) -> PairRequest {
 
 /// A reward model to begin with, which knows nothing, with the tokenizer of a policy.
 fn first(policy: &Path, place: &Path) {
-    let mut config: Value = serde_json::from_slice(&fs::read(policy.join("config.json")).unwrap()).unwrap();
+    let mut config: Value =
+        serde_json::from_slice(&fs::read(policy.join("config.json")).unwrap()).unwrap();
     config["architectures"] = json!(["Qwen3ForSequenceClassification"]);
     config["num_labels"] = 1.into();
     assay_weights::synthetic::write(place, &config).unwrap();
@@ -52,22 +53,52 @@ fn a_fitted_head_is_read_by_the_service_and_prefers_what_was_accepted() {
     let client = Client::new(&url, Retry::default()).unwrap();
     trainer(folder.path(), &["init", "--output", "policy"]).unwrap();
     first(&folder.path().join("policy"), &folder.path().join("first"));
-    let load = LoadRequest { source: Some("first".to_owned()), ..LoadRequest::default() };
+    let load = LoadRequest {
+        source: Some("first".to_owned()),
+        ..LoadRequest::default()
+    };
     runtime.block_on(client.load_model("judge", &load)).unwrap();
-    let pairs = PairsRequest { pairs: (0..100).map(pair).collect() };
-    let collected = runtime.block_on(client.collect_pairs("judge", &pairs)).unwrap();
+    let pairs = PairsRequest {
+        pairs: (0..100).map(pair).collect(),
+    };
+    let collected = runtime
+        .block_on(client.collect_pairs("judge", &pairs))
+        .unwrap();
     assert_eq!(collected.added, 100);
-    let words = ["reward-model", "--model", "policy", "--output", "judge", "--server", &url, "--name", "judge"];
+    let words = [
+        "reward-model",
+        "--model",
+        "policy",
+        "--output",
+        "judge",
+        "--server",
+        &url,
+        "--name",
+        "judge",
+    ];
     let told = trainer(folder.path(), &words).unwrap();
     let told: BTreeMap<String, f64> = serde_json::from_str(&told).unwrap();
-    assert!(told["pairs"] == 100.0 && told["accuracy"] > 0.95 && told["held_out_accuracy"] > 0.9, "{told:?}");
+    assert!(
+        told["pairs"] == 100.0 && told["accuracy"] > 0.95 && told["held_out_accuracy"] > 0.9,
+        "{told:?}"
+    );
 
     let place = folder.path().join("judge");
-    let model =
-        RewardModel::open("judge", "judge", &place, &ModelOptions::default(), &Compute::open("cpu", 1).unwrap(), 0)
-            .unwrap();
+    let model = RewardModel::open(
+        "judge",
+        "judge",
+        &place,
+        &ModelOptions::default(),
+        &Compute::open("cpu", 1).unwrap(),
+        0,
+    )
+    .unwrap();
     let raw = |completion: Completion| {
-        let input = ModelInput::Rollout { prompt: Some(text("7+5=".to_owned())), completion, reference: None };
+        let input = ModelInput::Rollout {
+            prompt: Some(text("7+5=".to_owned())),
+            completion,
+            reference: None,
+        };
         let reading = model.read(&input, Truncate::Refuse).unwrap();
         let readout = model.run(&[&reading.main]).unwrap().remove(0);
         model.judge(&readout, None).raw

@@ -1,5 +1,5 @@
-//! Throughput of the scan before a body is parsed, compared with parsing: for a batch of mathematics, for numbers and
-//! for objects.
+//! Throughput of the scan before a body is parsed, compared with parsing: for a batch of
+//! mathematics, for numbers and for objects.
 
 use std::hint::black_box;
 
@@ -8,7 +8,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// A batch of 1,024 completions of a few hundred bytes.
 fn mathematics() -> String {
-    let completion = "So the sum is $\\\\frac{1}{3}$, since both have the denominator 6 and 1 + 1 is 2.\\n".repeat(4);
+    let completion =
+        "So the sum is $\\\\frac{1}{3}$, since both have the denominator 6 and 1 + 1 is 2.\\n"
+            .repeat(4);
     let item = format!(
         r#"{{"group":"p17","completion":"{completion}\\boxed{{1/3}}","task":{{"type":"math","answer":"1/3"}},"meta":{{"tokens":120}}}}"#
     );
@@ -19,7 +21,10 @@ fn scan(c: &mut Criterion) {
     let texts = [
         ("mathematics", mathematics()),
         ("numbers", format!("[{}]", vec!["12345"; 100_000].join(","))),
-        ("objects", format!("[{}]", vec![r#"{"a":0}"#; 100_000].join(","))),
+        (
+            "objects",
+            format!("[{}]", vec![r#"{"a":0}"#; 100_000].join(",")),
+        ),
     ];
     let mut group = c.benchmark_group("scan");
     for (name, text) in &texts {

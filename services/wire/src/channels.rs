@@ -151,7 +151,8 @@ pub struct PersistenceBody {
     pub repeats: u64,
     /// Of those, given another verdict.
     pub flips: u64,
-    /// Share of the noise that stays with an answer: 1 is persistent, 0 fresh; null without repeats or noise.
+    /// Share of the noise that stays with an answer: 1 is persistent, 0 fresh; null without repeats
+    /// or noise.
     pub share: Option<EstimateBody>,
 }
 
@@ -236,29 +237,60 @@ impl CalibrationBody {
     /// # Errors
     /// The name of the field that cannot be meant, and why.
     pub fn check(self) -> Result<Calibration, (&'static str, String)> {
-        let Self { channel, version, method, right, right_refused, wrong, wrong_passed } = self;
+        let Self {
+            channel,
+            version,
+            method,
+            right,
+            right_refused,
+            wrong,
+            wrong_passed,
+        } = self;
         let family = channel.split_once('/').map(|(_, family)| family);
         if !is_showable(&channel) || family.is_none_or(str::is_empty) {
-            let channel: String = channel.chars().filter(|letter| !letter.is_control()).take(60).collect();
+            let channel: String = channel
+                .chars()
+                .filter(|letter| !letter.is_control())
+                .take(60)
+                .collect();
             return Err((
                 "channel",
                 format!("a channel is a grader and a task family, as `math/default`: `{channel}`"),
             ));
         }
         if !["labels", "dawid_skene"].contains(&method.as_str()) {
-            return Err(("method", format!("`method` is `labels` or `dawid_skene`: `{method}`")));
+            return Err((
+                "method",
+                format!("`method` is `labels` or `dawid_skene`: `{method}`"),
+            ));
         }
-        for (of, field, part, whole) in
-            [("right", "right_refused", right_refused, right), ("wrong", "wrong_passed", wrong_passed, wrong)]
-        {
+        for (of, field, part, whole) in [
+            ("right", "right_refused", right_refused, right),
+            ("wrong", "wrong_passed", wrong_passed, wrong),
+        ] {
             if !(1.0..=1e15).contains(&whole) {
-                return Err((of, "both `right` and `wrong` count at least one answer".to_owned()));
+                return Err((
+                    of,
+                    "both `right` and `wrong` count at least one answer".to_owned(),
+                ));
             }
             if !(0.0..=whole).contains(&part) {
-                return Err((field, format!("`{field}` is a part of the {whole} answers of its truth: {part}")));
+                return Err((
+                    field,
+                    format!("`{field}` is a part of the {whole} answers of its truth: {part}"),
+                ));
             }
         }
-        Ok(Calibration { channel, version, method, right, right_refused, wrong, wrong_passed, time_us: 0 })
+        Ok(Calibration {
+            channel,
+            version,
+            method,
+            right,
+            right_refused,
+            wrong,
+            wrong_passed,
+            time_us: 0,
+        })
     }
 }
 
@@ -294,7 +326,8 @@ pub struct AdjudicationBody {
     pub graded_pass: bool,
     /// What is true.
     pub pass: bool,
-    /// What it counts beside others for the rates of the channel; null when the operator chose the grade, and then it counts for none.
+    /// What it counts beside others for the rates of the channel; null when the operator chose the
+    /// grade, and then it counts for none.
     pub weight: Option<f64>,
     /// Who adjudicated.
     pub caller: String,
@@ -373,7 +406,8 @@ pub struct SuggestRequest {
     /// The same seed over the same history gives the same answer.
     #[serde(default)]
     pub seed: Option<u64>,
-    /// How to choose: `strategy`, `count`, `rollouts`, `allocation`, `budget` and the others of the documentation.
+    /// How to choose: `strategy`, `count`, `rollouts`, `allocation`, `budget` and the others of the
+    /// documentation.
     #[serde(flatten)]
     #[schema(value_type = Object)]
     pub settings: Map<String, Value>,

@@ -1,4 +1,5 @@
-//! Checks of datasets as JSON: the report that `assay check` writes, sent to the record and read back.
+//! Checks of datasets as JSON: the report that `assay check` writes, sent to the record and read
+//! back.
 
 use std::collections::BTreeMap;
 
@@ -58,7 +59,10 @@ impl CheckReport {
     pub fn check(&self) -> Result<(), (String, String)> {
         let at = |pointer: &str, message: String| Err((pointer.to_owned(), message));
         if self.datasets.is_empty() {
-            return at("/datasets", "no dataset was checked; send the report of at least one".to_owned());
+            return at(
+                "/datasets",
+                "no dataset was checked; send the report of at least one".to_owned(),
+            );
         }
         for (pointer, length, most) in [
             ("/datasets", self.datasets.len(), MOST_NAMES),
@@ -66,27 +70,55 @@ impl CheckReport {
             ("/findings", self.findings.len(), MOST_FINDINGS),
         ] {
             if length > most {
-                return at(pointer, format!("there are {length}, more than {most}; `untold` counts what is left out"));
+                return at(
+                    pointer,
+                    format!(
+                        "there are {length}, more than {most}; `untold` counts what is left out"
+                    ),
+                );
             }
         }
         let mut numbers = vec![("/errors", self.errors), ("/warnings", self.warnings)];
-        numbers.extend([("/known", self.known), ("/ignored", self.ignored), ("/untold", self.untold)]);
+        numbers.extend([
+            ("/known", self.known),
+            ("/ignored", self.ignored),
+            ("/untold", self.untold),
+        ]);
         numbers.push(("/failed", self.failed));
-        if let Some((pointer, number)) = numbers.into_iter().find(|(_, number)| i64::try_from(*number).is_err()) {
+        if let Some((pointer, number)) = numbers
+            .into_iter()
+            .find(|(_, number)| i64::try_from(*number).is_err())
+        {
             return at(pointer, format!("it is at most 2^63 - 1: {number}"));
         }
-        let counted = self.counts.values().try_fold(0, |sum: u64, count| sum.checked_add(*count));
+        let counted = self
+            .counts
+            .values()
+            .try_fold(0, |sum: u64, count| sum.checked_add(*count));
         if counted != self.errors.checked_add(self.warnings) {
-            return at("/counts", "the counts come to something else than `errors` and `warnings`".to_owned());
+            return at(
+                "/counts",
+                "the counts come to something else than `errors` and `warnings`".to_owned(),
+            );
         }
         is_name("/version", &self.version)?;
-        is_short("/first_failure", self.first_failure.as_deref().unwrap_or_default(), LONGEST_SENTENCE)?;
-        self.counts.keys().try_for_each(|code| is_name("/counts", code))?;
+        is_short(
+            "/first_failure",
+            self.first_failure.as_deref().unwrap_or_default(),
+            LONGEST_SENTENCE,
+        )?;
+        self.counts
+            .keys()
+            .try_for_each(|code| is_name("/counts", code))?;
         for (number, dataset) in self.datasets.iter().enumerate() {
-            dataset.check().map_err(|(field, message)| (format!("/datasets/{number}{field}"), message))?;
+            dataset
+                .check()
+                .map_err(|(field, message)| (format!("/datasets/{number}{field}"), message))?;
         }
         for (number, finding) in self.findings.iter().enumerate() {
-            finding.check().map_err(|(field, message)| (format!("/findings/{number}{field}"), message))?;
+            finding
+                .check()
+                .map_err(|(field, message)| (format!("/findings/{number}{field}"), message))?;
         }
         Ok(())
     }
@@ -100,7 +132,10 @@ fn is_short(pointer: &str, text: &str, most: usize) -> Result<(), (String, Strin
     if text.len() <= most {
         return Ok(());
     }
-    Err((pointer.to_owned(), format!("it has {} bytes, more than {most}", text.len())))
+    Err((
+        pointer.to_owned(),
+        format!("it has {} bytes, more than {most}", text.len()),
+    ))
 }
 
 /// One dataset of a report.
@@ -127,7 +162,11 @@ impl CheckedDataset {
     /// Its name without the revision: the check of another revision is a check of the same dataset.
     #[must_use]
     pub fn name(&self) -> String {
-        let Some(revision) = self.revision.as_deref().filter(|revision| !revision.is_empty()) else {
+        let Some(revision) = self
+            .revision
+            .as_deref()
+            .filter(|revision| !revision.is_empty())
+        else {
             return self.dataset.clone();
         };
         let ends = |rest: &str| rest.is_empty() || rest.starts_with('/');
@@ -147,9 +186,15 @@ impl CheckedDataset {
             }
         }
         if self.tasks.len().max(self.mutants.len()) > MOST_NAMES {
-            return Err(("/tasks".to_owned(), format!("there are more than {MOST_NAMES} types of task")));
+            return Err((
+                "/tasks".to_owned(),
+                format!("there are more than {MOST_NAMES} types of task"),
+            ));
         }
-        self.tasks.keys().chain(self.mutants.keys()).try_for_each(|name| is_name("/tasks", name))
+        self.tasks
+            .keys()
+            .chain(self.mutants.keys())
+            .try_for_each(|name| is_name("/tasks", name))
     }
 }
 
@@ -223,8 +268,25 @@ pub struct CheckBody {
 
 impl From<DatasetCheck> for CheckBody {
     fn from(check: DatasetCheck) -> Self {
-        let DatasetCheck { id, datasets, checked, errors, warnings, report: _, caller, time_us } = check;
-        Self { check: id.to_string(), datasets, checked, errors, warnings, caller, time_us }
+        let DatasetCheck {
+            id,
+            datasets,
+            checked,
+            errors,
+            warnings,
+            report: _,
+            caller,
+            time_us,
+        } = check;
+        Self {
+            check: id.to_string(),
+            datasets,
+            checked,
+            errors,
+            warnings,
+            caller,
+            time_us,
+        }
     }
 }
 

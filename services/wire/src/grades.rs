@@ -100,7 +100,9 @@ impl From<&GradeRecord> for GradeBody {
     fn from(record: &GradeRecord) -> Self {
         // What the service wrote is JSON; a damaged text shows as null rather than hiding the row.
         let json = |text: &Option<String>, absent: fn() -> Value| {
-            text.as_deref().map_or_else(absent, |text| serde_json::from_str(text).unwrap_or(Value::Null))
+            text.as_deref().map_or_else(absent, |text| {
+                serde_json::from_str(text).unwrap_or(Value::Null)
+            })
         };
         Self {
             grade: record.grade.to_string(),
@@ -130,7 +132,9 @@ impl From<&GradeRecord> for GradeBody {
             composition: json(&record.composition_json, || Value::Null),
             components: json(&record.components_json, || Value::Array(Vec::new())),
             steps: json(&record.steps_json, || Value::Array(Vec::new())),
-            measures: json(&record.measures_json, || Value::Object(serde_json::Map::new())),
+            measures: json(&record.measures_json, || {
+                Value::Object(serde_json::Map::new())
+            }),
             evidence: json(&record.evidence_json, || Value::Null),
             error: json(&record.error_json, || Value::Null),
             meta: json(&record.meta_json, || Value::Object(serde_json::Map::new())),
@@ -237,7 +241,11 @@ impl GraderBody {
             name: spec.name.to_owned(),
             version: spec.version,
             summary: spec.summary.to_owned(),
-            lane: lane.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned(),
+            lane: lane
+                .as_ref()
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned(),
             deterministic: spec.deterministic,
             work_unit: spec.work_unit.to_owned(),
             unavailable,
@@ -253,7 +261,10 @@ impl GraderBody {
             measures: spec
                 .measures
                 .iter()
-                .map(|measure| MeasureBody { name: measure.name.to_owned(), unit: measure.unit.to_owned() })
+                .map(|measure| MeasureBody {
+                    name: measure.name.to_owned(),
+                    unit: measure.unit.to_owned(),
+                })
                 .collect(),
             task_schema: json(spec.task_schema),
             example: json(spec.example_task),

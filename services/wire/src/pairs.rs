@@ -31,7 +31,8 @@ pub struct PairRequest {
     /// The gold answer, for models that compare with one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
-    /// Where it comes from: `run`, `step` and whatever else helps; no part of what makes a pair the same.
+    /// Where it comes from: `run`, `step` and whatever else helps; no part of what makes a pair the
+    /// same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>, example = json!({"run": "qwen3-0.6b-math", "step": 120}))]
     pub source: Option<Map<String, Value>>,
@@ -49,7 +50,10 @@ impl PairRequest {
             }
         }
         if self.accepted == self.rejected {
-            return Err(("rejected", "it is the accepted completion; a pair of equals teaches nothing"));
+            return Err((
+                "rejected",
+                "it is the accepted completion; a pair of equals teaches nothing",
+            ));
         }
         Ok(())
     }
@@ -57,8 +61,19 @@ impl PairRequest {
 
 impl From<PairRequest> for Pair {
     fn from(request: PairRequest) -> Self {
-        let PairRequest { prompt, accepted, rejected, reference, source: _ } = request;
-        Self { prompt, accepted, rejected, reference }
+        let PairRequest {
+            prompt,
+            accepted,
+            rejected,
+            reference,
+            source: _,
+        } = request;
+        Self {
+            prompt,
+            accepted,
+            rejected,
+            reference,
+        }
     }
 }
 
@@ -89,7 +104,11 @@ impl PairsBody {
     #[must_use]
     pub fn new(page: PairPage, after: u64) -> Self {
         let next = page.pairs.last().map_or(after, |last| last.number);
-        Self { pairs: page.pairs.into_iter().map(PairBody::from).collect(), next, more: page.more }
+        Self {
+            pairs: page.pairs.into_iter().map(PairBody::from).collect(),
+            next,
+            more: page.more,
+        }
     }
 }
 
@@ -122,7 +141,11 @@ pub struct PairBody {
 
 impl From<StoredPair> for PairBody {
     fn from(stored: StoredPair) -> Self {
-        let StoredPair { number, collected, pair } = stored;
+        let StoredPair {
+            number,
+            collected,
+            pair,
+        } = stored;
         Self {
             number,
             pair: collected.pair.to_string(),
@@ -130,7 +153,9 @@ impl From<StoredPair> for PairBody {
             accepted: pair.accepted,
             rejected: pair.rejected,
             reference: pair.reference,
-            source: collected.source_json.and_then(|json| serde_json::from_str(&json).ok()),
+            source: collected
+                .source_json
+                .and_then(|json| serde_json::from_str(&json).ok()),
             caller: collected.caller,
             time_us: collected.time_us,
         }

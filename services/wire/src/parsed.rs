@@ -1,16 +1,20 @@
-//! Computes an upper bound of the memory of a parsed JSON text from its bytes as they arrive, before it is parsed.
+//! Computes an upper bound of the memory of a parsed JSON text from its bytes as they arrive,
+//! before it is parsed.
 //!
-//! The text is not validated. A parser stops at the first error, and up to that point the scanner reads the text as the
-//! parser does, so the result is never below what the parser allocated.
+//! The text is not validated. A parser stops at the first error, and up to that point the scanner
+//! reads the text as the parser does, so the result is never below what the parser allocated.
 
 use memchr::memchr2;
 
-/// Deepest nesting at which objects and arrays are distinguished. serde_json parses values no deeper.
+/// Deepest nesting at which objects and arrays are distinguished. serde_json parses values no
+/// deeper.
 const MAX_FRAMES: usize = 128;
 
-// Costs in bytes, of `serde_json::Value` without `preserve_order` and `arbitrary_precision`: a value has 32 bytes, and an object is a
-// `BTreeMap<String, Value>` with nodes of 11 keys, of which splitting leaves at least 5 in each. A heap block is rounded up to 16 bytes
-// and has 8 of its own. Shapes of requests are smaller than such trees. The content of texts is counted by `Parsed::memory`.
+// Costs in bytes, of `serde_json::Value` without `preserve_order` and `arbitrary_precision`: a
+// value has 32 bytes, and an object is a `BTreeMap<String, Value>` with nodes of 11 keys, of which
+// splitting leaves at least 5 in each. A heap block is rounded up to 16 bytes and has 8 of its own.
+// Shapes of requests are smaller than such trees. The content of texts is counted by
+// `Parsed::memory`.
 
 /// An object: the first node of its tree, counted for empty objects too.
 const OBJECT: usize = 640;
@@ -27,7 +31,8 @@ const NODE_KEYS: u32 = 11;
 /// An array: the four slots of its first block.
 const ARRAY: usize = 144;
 
-/// Every element after the first: up to two slots after an array has grown, and a third while it grows.
+/// Every element after the first: up to two slots after an array has grown, and a third while it
+/// grows.
 const ELEMENT: usize = 96;
 
 /// A string or key: the size of its heap block without the content.
@@ -55,7 +60,8 @@ impl Parsed {
     /// Upper bound of the memory of the parsed text, in bytes.
     #[must_use]
     pub fn memory(&self) -> usize {
-        // Escapes are never shorter than the characters they encode, so no content is longer than its text.
+        // Escapes are never shorter than the characters they encode, so no content is longer than
+        // its text.
         self.bytes.saturating_add(self.structure)
     }
 }
@@ -79,7 +85,12 @@ enum State {
 
 impl Default for Scanner {
     fn default() -> Self {
-        Self { parsed: Parsed::default(), state: State::Outside, depth: 0, frames: [None; MAX_FRAMES] }
+        Self {
+            parsed: Parsed::default(),
+            state: State::Outside,
+            depth: 0,
+            frames: [None; MAX_FRAMES],
+        }
     }
 }
 
@@ -134,8 +145,14 @@ impl Scanner {
 
     /// Scans up to the end of the string and returns the rest.
     fn in_string<'c>(&mut self, chunk: &'c [u8]) -> &'c [u8] {
-        let Some(at) = memchr2(b'"', b'\\', chunk) else { return &[] };
-        self.state = if chunk[at] == b'"' { State::Outside } else { State::Escaped };
+        let Some(at) = memchr2(b'"', b'\\', chunk) else {
+            return &[];
+        };
+        self.state = if chunk[at] == b'"' {
+            State::Outside
+        } else {
+            State::Escaped
+        };
         &chunk[at + 1..]
     }
 
@@ -150,7 +167,10 @@ impl Scanner {
 
     fn comma(&mut self) {
         self.parsed.commas += 1;
-        let frame = self.depth.checked_sub(1).and_then(|depth| self.frames.get_mut(depth));
+        let frame = self
+            .depth
+            .checked_sub(1)
+            .and_then(|depth| self.frames.get_mut(depth));
         let cost = match frame {
             Some(Some(commas)) => {
                 *commas = commas.saturating_add(1);

@@ -37,19 +37,31 @@ impl Problem {
     /// A problem of the request as a whole.
     #[must_use]
     pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: bounded(message.into()), pointer: None }
+        Self {
+            code,
+            message: bounded(message.into()),
+            pointer: None,
+        }
     }
 
     /// A problem of one field.
     #[must_use]
     pub fn at(code: ErrorCode, pointer: String, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, message: bounded(message.into()), pointer: Some(shortened(pointer, MAX_BYTES)) }
+        Self {
+            code,
+            message: bounded(message.into()),
+            pointer: Some(shortened(pointer, MAX_BYTES)),
+        }
     }
 
     /// A task's problem, its pointer made absolute by that of the task.
     #[must_use]
     pub fn of_task(task_pointer: &str, error: TaskError) -> Self {
-        Self::at(error.code, format!("{task_pointer}{}", error.pointer), error.message)
+        Self::at(
+            error.code,
+            format!("{task_pointer}{}", error.pointer),
+            error.message,
+        )
     }
 }
 

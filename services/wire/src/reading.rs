@@ -1,4 +1,5 @@
-//! Reading what came: strict about values, tolerant about unknown fields, precise about where. Knows no request.
+//! Reading what came: strict about values, tolerant about unknown fields, precise about where.
+//! Knows no request.
 
 use std::collections::HashMap;
 
@@ -14,7 +15,8 @@ use crate::{DecodeLimits, Problem};
 /// Longest name, id or key, in bytes: they are shown in lists and kept in indexes.
 pub(crate) const MAX_NAME_BYTES: usize = 1_024;
 
-/// At most this many warnings are listed one by one; a thousand items with one stray field say the same a thousand times.
+/// At most this many warnings are listed one by one; a thousand items with one stray field say the
+/// same a thousand times.
 pub(crate) const MAX_WARNINGS: usize = 20;
 
 /// Longest pointer of a warning, in bytes: keys may have any length.
@@ -34,7 +36,10 @@ pub struct Warning {
 }
 
 /// Reads the body as an object whose items are left unread.
-pub(crate) fn read_envelope<'de, E: Deserialize<'de>>(body: &'de [u8], unknown: &mut Unknown) -> Result<E, Problem> {
+pub(crate) fn read_envelope<'de, E: Deserialize<'de>>(
+    body: &'de [u8],
+    unknown: &mut Unknown,
+) -> Result<E, Problem> {
     if body.trim_ascii_start().first() == Some(&b'[') {
         return Err(Problem::at(
             ErrorCode::InvalidField,
@@ -51,30 +56,50 @@ pub(crate) fn read_envelope<'de, E: Deserialize<'de>>(body: &'de [u8], unknown: 
 /// Refuses an empty batch, and one that has more items than a batch may have.
 pub(crate) fn refuse_count(items: usize, limits: &DecodeLimits) -> Result<(), Problem> {
     if items == 0 {
-        return Err(Problem::at(ErrorCode::EmptyBatch, "/items".into(), "the batch has no item; send at least one"));
+        return Err(Problem::at(
+            ErrorCode::EmptyBatch,
+            "/items".into(),
+            "the batch has no item; send at least one",
+        ));
     }
     if items > limits.items {
-        let message = format!("the batch has {items} items, more than {}; send it in several requests", limits.items);
-        return Err(Problem::at(ErrorCode::TooManyItems, "/items".into(), message));
+        let message = format!(
+            "the batch has {items} items, more than {}; send it in several requests",
+            limits.items
+        );
+        return Err(Problem::at(
+            ErrorCode::TooManyItems,
+            "/items".into(),
+            message,
+        ));
     }
     Ok(())
 }
 
-/// Reads one value. The path of an error costs time to track, so it is looked for only once there is an error.
+/// Reads one value. The path of an error costs time to track, so it is looked for only once there
+/// is an error.
 pub(crate) fn read_field<T: DeserializeOwned>(
     raw: &RawValue,
     pointer: &str,
     unknown: &mut Unknown,
 ) -> Result<T, Problem> {
     if raw.get().starts_with('[') {
-        return Err(Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "an item is an object, not an array"));
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            pointer.to_owned(),
+            "an item is an object, not an array",
+        ));
     }
     let mut reader = serde_json::Deserializer::from_str(raw.get());
     let read = serde_ignored::deserialize(&mut reader, |path| unknown.note(pointer, &path));
     read.map_err(|_: serde_json::Error| {
         let mut reader = serde_json::Deserializer::from_str(raw.get());
         match serde_path_to_error::deserialize::<_, T>(&mut reader) {
-            Ok(_) => Problem::at(ErrorCode::InvalidField, pointer.to_owned(), "the item cannot be read"),
+            Ok(_) => Problem::at(
+                ErrorCode::InvalidField,
+                pointer.to_owned(),
+                "the item cannot be read",
+            ),
             Err(error) => {
                 let at = format!("{pointer}{}", json_pointer(error.path()));
                 Problem::at(ErrorCode::InvalidField, at, reason(error.inner()))
@@ -84,30 +109,48 @@ pub(crate) fn read_field<T: DeserializeOwned>(
 }
 
 /// Refuses an id that two items have.
-pub(crate) fn refuse_duplicate_ids<'i>(ids: impl ExactSizeIterator<Item = Option<&'i str>>) -> Result<(), Problem> {
+pub(crate) fn refuse_duplicate_ids<'i>(
+    ids: impl ExactSizeIterator<Item = Option<&'i str>>,
+) -> Result<(), Problem> {
     let mut seen: HashMap<&str, usize> = HashMap::with_capacity(ids.len());
     for (index, id) in ids.enumerate() {
         let Some(id) = id else {
             continue;
         };
         if let Some(first) = seen.insert(id, index) {
-            let message = format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
-            return Err(Problem::at(ErrorCode::DuplicateId, format!("/items/{index}/id"), message));
+            let message =
+                format!("the id `{id}` is that of `/items/{first}` too; ids are unique in a batch");
+            return Err(Problem::at(
+                ErrorCode::DuplicateId,
+                format!("/items/{index}/id"),
+                message,
+            ));
         }
     }
     Ok(())
 }
 
-pub(crate) fn refuse_long_name(pointer: &str, field: &str, name: Option<&str>) -> Result<(), Problem> {
+pub(crate) fn refuse_long_name(
+    pointer: &str,
+    field: &str,
+    name: Option<&str>,
+) -> Result<(), Problem> {
     if name.is_none_or(|name| name.len() <= MAX_NAME_BYTES) {
         return Ok(());
     }
     let message = format!("`{field}` is longer than {MAX_NAME_BYTES} bytes; shorten it");
-    Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/{field}"), message))
+    Err(Problem::at(
+        ErrorCode::InvalidField,
+        format!("{pointer}/{field}"),
+        message,
+    ))
 }
 
 /// A problem of the body as a whole: no JSON, or JSON of another shape.
-pub(crate) fn body_problem<'de, E: Deserialize<'de>>(body: &'de [u8], error: &serde_json::Error) -> Problem {
+pub(crate) fn body_problem<'de, E: Deserialize<'de>>(
+    body: &'de [u8],
+    error: &serde_json::Error,
+) -> Problem {
     if error.is_data() {
         let mut reader = serde_json::Deserializer::from_slice(body);
         return match serde_path_to_error::deserialize::<_, E>(&mut reader) {
@@ -127,21 +170,29 @@ pub(crate) fn body_problem<'de, E: Deserialize<'de>>(body: &'de [u8], error: &se
     let numbers = [&b"NaN"[..], b"-NaN", b"Infinity", b"-Infinity"];
     if numbers.iter().any(|word| near.starts_with(word)) {
         let message = format!(
-            "JSON has no NaN and no infinity (line {}, column {}); send null or leave the field out",
+            "JSON has no NaN and no infinity (line {}, column {}); send null or leave the field \
+             out",
             error.line(),
             error.column()
         );
-        return Problem::at(ErrorCode::MalformedJson, pointer_at(body, start.saturating_sub(1)), message);
+        return Problem::at(
+            ErrorCode::MalformedJson,
+            pointer_at(body, start.saturating_sub(1)),
+            message,
+        );
     }
     Problem::new(ErrorCode::MalformedJson, format!("not JSON: {error}"))
 }
 
 fn offset(body: &[u8], line: usize, column: usize) -> usize {
-    let before = body.split_inclusive(|byte| *byte == b'\n').take(line.saturating_sub(1));
+    let before = body
+        .split_inclusive(|byte| *byte == b'\n')
+        .take(line.saturating_sub(1));
     before.map(<[u8]>::len).sum::<usize>() + column
 }
 
-/// Truncates a text of a request for quoting it in a reply: to at most `most` bytes, at a character boundary.
+/// Truncates a text of a request for quoting it in a reply: to at most `most` bytes, at a character
+/// boundary.
 pub(crate) fn shortened(mut text: String, most: usize) -> String {
     if text.len() > most {
         text.truncate(text.floor_char_boundary(most));
@@ -153,7 +204,11 @@ pub(crate) fn shortened(mut text: String, most: usize) -> String {
 /// serde_json's message without its position, which would count inside one item.
 fn reason(error: &serde_json::Error) -> String {
     let message = error.to_string();
-    message.split(" at line ").next().unwrap_or(&message).to_owned()
+    message
+        .split(" at line ")
+        .next()
+        .unwrap_or(&message)
+        .to_owned()
 }
 
 /// A key as a segment of a JSON pointer (RFC 6901, section 3).
@@ -183,14 +238,26 @@ impl Unknown {
     }
 
     pub(crate) fn into_warnings(self) -> Vec<Warning> {
-        let warning = |pointer: String, message: String| Warning { pointer, code: UNKNOWN_FIELD.to_owned(), message };
+        let warning = |pointer: String, message: String| Warning {
+            pointer,
+            code: UNKNOWN_FIELD.to_owned(),
+            message,
+        };
         let mut warnings: Vec<Warning> = self
             .pointers
             .into_iter()
-            .map(|pointer| warning(pointer, "the field is not known and was left unread".to_owned()))
+            .map(|pointer| {
+                warning(
+                    pointer,
+                    "the field is not known and was left unread".to_owned(),
+                )
+            })
             .collect();
         if self.more > 0 {
-            let message = format!("{} further `{UNKNOWN_FIELD}` warnings are not listed", self.more);
+            let message = format!(
+                "{} further `{UNKNOWN_FIELD}` warnings are not listed",
+                self.more
+            );
             warnings.push(warning(String::new(), message));
         }
         warnings
@@ -210,7 +277,9 @@ fn write_path(path: &serde_ignored::Path<'_>, pointer: &mut String) {
             pointer.push('/');
             pointer.push_str(&escape(key));
         }
-        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => {
+        Path::Some { parent }
+        | Path::NewtypeStruct { parent }
+        | Path::NewtypeVariant { parent } => {
             write_path(parent, pointer);
         }
     }

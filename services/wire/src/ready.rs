@@ -26,7 +26,15 @@ pub struct RecordBody {
 
 impl From<RecordState> for RecordBody {
     fn from(state: RecordState) -> Self {
-        let RecordState { pending, set_aside, apply_error } = state;
-        Self { pending, set_aside, apply_error }
+        let RecordState {
+            pending,
+            set_aside,
+            apply_error,
+        } = state;
+        Self {
+            pending,
+            set_aside,
+            apply_error,
+        }
     }
 }

@@ -68,11 +68,12 @@ pub struct ResultBody<'a> {
     pub forward: Option<f64>,
     /// What to maximise; finite.
     pub reward: Option<f64>,
-    /// How the policy made the reward: `terms` in the order they acted, and `weight`, `tag`, `label`, `steps`, `missing` where there
-    /// are any; null where it is the outcome as it is.
+    /// How the policy made the reward: `terms` in the order they acted, and `weight`, `tag`,
+    /// `label`, `steps`, `missing` where there are any; null where it is the outcome as it is.
     #[schema(value_type = Option<Object>)]
     pub composition: Option<Composition<'a>>,
-    /// Number to use as the advantage; null when the group has fewer than two graded members, and in streams.
+    /// Number to use as the advantage; null when the group has fewer than two graded members, and
+    /// in streams.
     pub coefficient: Option<f64>,
     /// How the coefficient was made.
     #[schema(value_type = Option<String>)]
@@ -129,7 +130,9 @@ impl Serialize for Composition<'_> {
 impl<'de> Deserialize<'de> for Composition<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let tree = Value::deserialize(deserializer)?;
-        to_raw_value(&tree).map(|json| Self(Cow::Owned(json))).map_err(de::Error::custom)
+        to_raw_value(&tree)
+            .map(|json| Self(Cow::Owned(json)))
+            .map_err(de::Error::custom)
     }
 }
 
@@ -138,7 +141,8 @@ impl<'de> Deserialize<'de> for Composition<'_> {
 pub struct StepBody {
     /// Correctness of the step in \[0, 1\].
     pub score: f64,
-    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the loss.
+    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the
+    /// loss.
     pub masked: bool,
 }
 

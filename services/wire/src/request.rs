@@ -1,7 +1,9 @@
-//! Reading a batch: strict about values, tolerant about unknown fields outside tasks, precise about where.
+//! Reading a batch: strict about values, tolerant about unknown fields outside tasks, precise about
+//! where.
 //!
-//! A batch is read in two passes. The first finds the items without reading them, so that a batch of too many items is
-//! refused before its items cost anything; the second reads each item, so that an error names the item by its pointer.
+//! A batch is read in two passes. The first finds the items without reading them, so that a batch
+//! of too many items is refused before its items cost anything; the second reads each item, so that
+//! an error names the item by its pointer.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,8 +16,8 @@ use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use crate::reading::{
-    MAX_NAME_BYTES, Unknown, body_problem, escape, read_envelope, read_field, refuse_count, refuse_duplicate_ids,
-    refuse_long_name,
+    MAX_NAME_BYTES, Unknown, body_problem, escape, read_envelope, read_field, refuse_count,
+    refuse_duplicate_ids, refuse_long_name,
 };
 use crate::unicode::{Step, Treatment, read_replacing, refuse};
 use crate::{Problem, Warning};
@@ -36,7 +38,8 @@ pub struct GradeRequest {
     /// Step of the run.
     #[schema(example = 120)]
     pub step: Option<i64>,
-    /// The policy that makes rewards from scores: a name, or the policy itself; `default` leaves `reward == score`.
+    /// The policy that makes rewards from scores: a name, or the policy itself; `default` leaves
+    /// `reward == score`.
     #[schema(value_type = Option<Object>, example = "default")]
     pub policy: Option<Value>,
     /// Group statistics to compute beside the mean, by name.
@@ -62,7 +65,8 @@ pub struct ItemRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(max_length = 1024)]
     pub prompt_key: Option<String>,
-    /// Its own policy instead of the batch's: a name, or the policy itself; the same for all items of a group.
+    /// Its own policy instead of the batch's: a name, or the policy itself; the same for all items
+    /// of a group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Object>)]
     pub policy: Option<Value>,
@@ -77,11 +81,16 @@ pub struct ItemRequest {
     /// What the model wrote: a string or an array of messages.
     #[schema(value_type = Object)]
     pub completion: Completion,
-    /// What the completion should achieve and how to check it: an object whose `type` names the grader.
+    /// What the completion should achieve and how to check it: an object whose `type` names the
+    /// grader.
     #[schema(value_type = Object)]
     pub task: Box<RawValue>,
     /// Further tasks by name, graded beside the task and reported as components.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "named_once")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "named_once"
+    )]
     #[schema(value_type = Object)]
     pub checks: BTreeMap<String, Box<RawValue>>,
     /// Facts the trainer sends along: `tokens`, `truncated`, `think_open` and any other.
@@ -131,17 +140,22 @@ struct Envelope<'a> {
 /// # Errors
 /// The first [`Problem`] found, with a pointer into the body where it is one field's.
 pub fn decode(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
-    let (mut decoded, replaced) = read_replacing(body, "", in_batch, |body| read_batch(body, limits))?;
+    let (mut decoded, replaced) =
+        read_replacing(body, "", in_batch, |body| read_batch(body, limits))?;
     decoded.warnings.extend(replaced);
     Ok(decoded)
 }
 
-/// How lone surrogates of a batch are treated: replaced in text that is only graded or stored, rejected in fields that
-/// affect grading.
+/// How lone surrogates of a batch are treated: replaced in text that is only graded or stored,
+/// rejected in fields that affect grading.
 fn in_batch(place: &[Step]) -> Treatment {
     match place {
         [items, Step::Index(_), item @ ..] if items.is("items") => in_item(item),
-        [first, ..] if ["run", "policy", "statistics"].iter().any(|field| first.is(field)) => {
+        [first, ..]
+            if ["run", "policy", "statistics"]
+                .iter()
+                .any(|field| first.is(field)) =>
+        {
             Treatment::Refuse(ErrorCode::InvalidField)
         }
         _ => Treatment::Replace,
@@ -149,22 +163,40 @@ fn in_batch(place: &[Step]) -> Treatment {
 }
 
 fn in_item(place: &[Step]) -> Treatment {
-    let Some(field) = place.first() else { return Treatment::Replace };
+    let Some(field) = place.first() else {
+        return Treatment::Replace;
+    };
     if ["task", "checks"].iter().any(|name| field.is(name)) {
         return Treatment::Refuse(ErrorCode::InvalidTask);
     }
-    let decides = ["id", "group", "prompt_key", "policy", "channel"].iter().any(|name| field.is(name));
-    if decides { Treatment::Refuse(ErrorCode::InvalidField) } else { Treatment::Replace }
+    let decides = ["id", "group", "prompt_key", "policy", "channel"]
+        .iter()
+        .any(|name| field.is(name));
+    if decides {
+        Treatment::Refuse(ErrorCode::InvalidField)
+    } else {
+        Treatment::Replace
+    }
 }
 
 fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
     let mut unknown = Unknown::default();
     let envelope: Envelope<'_> = read_envelope(body, &mut unknown)?;
-    let Envelope { run, step, policy, statistics, items: raw_items } = envelope;
+    let Envelope {
+        run,
+        step,
+        policy,
+        statistics,
+        items: raw_items,
+    } = envelope;
     refuse_long_name("", "run", run.as_deref())?;
     if run.as_deref() == Some("") {
         let message = "`run` is empty; name the run, or leave the field out";
-        return Err(Problem::at(ErrorCode::InvalidField, "/run".to_owned(), message));
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            "/run".to_owned(),
+            message,
+        ));
     }
     refuse_count(raw_items.len(), limits)?;
     let mut items = Vec::with_capacity(raw_items.len());
@@ -174,23 +206,37 @@ fn read_batch(body: &[u8], limits: &DecodeLimits) -> Result<Decoded, Problem> {
         items.push(decode_tasks(request, &pointer)?);
     }
     refuse_duplicate_ids(items.iter().map(|item| item.request.id.as_deref()))?;
-    let head = GradeRequest { run, step, policy, statistics, items: Vec::new() };
-    Ok(Decoded { head, items, warnings: unknown.into_warnings() })
+    let head = GradeRequest {
+        run,
+        step,
+        policy,
+        statistics,
+        items: Vec::new(),
+    };
+    Ok(Decoded {
+        head,
+        items,
+        warnings: unknown.into_warnings(),
+    })
 }
 
-/// Reads one item outside a batch, as a line of a JSONL file; `pointer` stands for it in errors and warnings.
+/// Reads one item outside a batch, as a line of a JSONL file; `pointer` stands for it in errors and
+/// warnings.
 ///
 /// # Errors
 /// As [`decode`].
 pub fn decode_item(text: &str, pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
     let ((item, mut warnings), replaced) =
-        read_replacing(text.as_bytes(), pointer, in_item, |text| read_item(text, pointer))?;
+        read_replacing(text.as_bytes(), pointer, in_item, |text| {
+            read_item(text, pointer)
+        })?;
     warnings.extend(replaced);
     Ok((item, warnings))
 }
 
 fn read_item(text: &[u8], pointer: &str) -> Result<(DecodedItem, Vec<Warning>), Problem> {
-    let raw: &RawValue = serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))?;
+    let raw: &RawValue =
+        serde_json::from_slice(text).map_err(|error| body_problem::<Envelope<'_>>(text, &error))?;
     let mut unknown = Unknown::default();
     let request: ItemRequest = read_field(raw, pointer, &mut unknown)?;
     Ok((decode_tasks(request, pointer)?, unknown.into_warnings()))
@@ -203,7 +249,9 @@ pub fn is_showable(name: &str) -> bool {
 }
 
 /// Reads checks by name, each name once: of two tasks under one name, either could be meant.
-fn named_once<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, Box<RawValue>>, D::Error> {
+fn named_once<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<BTreeMap<String, Box<RawValue>>, D::Error> {
     struct Checks;
 
     impl<'de> Visitor<'de> for Checks {
@@ -238,16 +286,34 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
     for (field, name) in names {
         refuse_long_name(pointer, field, name.as_deref())?;
     }
-    if request.channel.as_deref().is_some_and(|channel| !is_showable(channel)) {
+    if request
+        .channel
+        .as_deref()
+        .is_some_and(|channel| !is_showable(channel))
+    {
         let message = "`channel` has control characters; name a task family in letters";
-        return Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/channel"), message));
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            format!("{pointer}/channel"),
+            message,
+        ));
     }
     if !request.completion.has_answer() {
-        let message = "the messages hold none of the role `assistant`, so there is nothing to grade";
-        return Err(Problem::at(ErrorCode::InvalidField, format!("{pointer}/completion"), message));
+        let message =
+            "the messages hold none of the role `assistant`, so there is nothing to grade";
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            format!("{pointer}/completion"),
+            message,
+        ));
     }
-    refuse(request.task.get().as_bytes(), &format!("{pointer}/task"), ErrorCode::InvalidTask)?;
-    let task = Task::from_raw(&request.task).map_err(|error| Problem::of_task(&format!("{pointer}/task"), error))?;
+    refuse(
+        request.task.get().as_bytes(),
+        &format!("{pointer}/task"),
+        ErrorCode::InvalidTask,
+    )?;
+    let task = Task::from_raw(&request.task)
+        .map_err(|error| Problem::of_task(&format!("{pointer}/task"), error))?;
     let mut checks = Vec::with_capacity(request.checks.len());
     for (name, raw) in &request.checks {
         let pointer = format!("{pointer}/checks/{}", escape(name));
@@ -255,7 +321,11 @@ fn decode_tasks(request: ItemRequest, pointer: &str) -> Result<DecodedItem, Prob
         let check = Task::from_raw(raw).map_err(|error| Problem::of_task(&pointer, error))?;
         checks.push((name.clone(), check));
     }
-    Ok(DecodedItem { request, task, checks })
+    Ok(DecodedItem {
+        request,
+        task,
+        checks,
+    })
 }
 
 #[cfg(test)]

@@ -142,7 +142,8 @@ pub struct RewardModelsBody {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LoadRequest {
-    /// `org/name` of the hub, or a directory under the configured folder; the present source is read again without it.
+    /// `org/name` of the hub, or a directory under the configured folder; the present source is
+    /// read again without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schema(example = "Skywork/Skywork-Reward-V2-Qwen3-0.6B")]
     pub source: Option<String>,
@@ -154,7 +155,10 @@ pub struct LoadRequest {
 
 impl From<LoadRequest> for ModelLoad {
     fn from(request: LoadRequest) -> Self {
-        Self { source: request.source, options: request.options }
+        Self {
+            source: request.source,
+            options: request.options,
+        }
     }
 }
 

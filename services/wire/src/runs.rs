@@ -129,20 +129,33 @@ pub struct CauseBody {
 impl RunDetail {
     /// A run of its rollups and its `causes`, with the highest `steps` steps.
     #[must_use]
-    pub fn new(run: RunSummary, rollups: &Rollups, causes: BTreeMap<String, u64>, steps: usize) -> Self {
+    pub fn new(
+        run: RunSummary,
+        rollups: &Rollups,
+        causes: BTreeMap<String, u64>,
+        steps: usize,
+    ) -> Self {
         let mut by_grader: BTreeMap<(&str, u32), Summing> = BTreeMap::new();
         let mut by_step: BTreeMap<(Option<i64>, &str, u32), Summing> = BTreeMap::new();
         for (key, totals) in rollups {
             let grader = (key.grader.as_str(), key.version);
             by_grader.entry(grader).or_default().add(key, totals);
-            by_step.entry((key.step, grader.0, grader.1)).or_default().add(key, totals);
+            by_step
+                .entry((key.step, grader.0, grader.1))
+                .or_default()
+                .add(key, totals);
         }
-        let mut causes: Vec<_> = causes.into_iter().map(|(code, grades)| CauseBody { code, grades }).collect();
+        let mut causes: Vec<_> = causes
+            .into_iter()
+            .map(|(code, grades)| CauseBody { code, grades })
+            .collect();
         // Stable: as many of two stay in the order of their codes.
         causes.sort_by_key(|cause| std::cmp::Reverse(cause.grades));
         let all: BTreeSet<Option<i64>> = by_step.keys().map(|(step, ..)| *step).collect();
         let highest: BTreeSet<Option<i64>> = all.into_iter().rev().take(steps).collect();
-        let shown = by_step.into_iter().filter(|((step, ..), _)| highest.contains(step));
+        let shown = by_step
+            .into_iter()
+            .filter(|((step, ..), _)| highest.contains(step));
         let mut steps: Vec<RunStepBody> = shown
             .map(|((step, name, version), sums)| RunStepBody {
                 step,
@@ -151,12 +164,19 @@ impl RunDetail {
             })
             .collect();
         steps.sort_by_key(|step| std::cmp::Reverse(step.step));
-        let graders = by_grader.into_iter().map(|((name, version), sums)| RunGraderBody {
-            grader: format!("{name}@{version}"),
-            sums: sums.body(),
-            verdicts: sums.verdicts,
-        });
-        Self { run: run.into(), graders: graders.collect(), causes, steps }
+        let graders = by_grader
+            .into_iter()
+            .map(|((name, version), sums)| RunGraderBody {
+                grader: format!("{name}@{version}"),
+                sums: sums.body(),
+                verdicts: sums.verdicts,
+            });
+        Self {
+            run: run.into(),
+            graders: graders.collect(),
+            causes,
+            steps,
+        }
     }
 }
 
@@ -180,7 +200,10 @@ impl Summing {
         }
     }
 
-    #[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades and microseconds")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "a run has less than 2^52 grades and microseconds"
+    )]
     fn body(&self) -> SumsBody {
         let [graded, ungradable, failed] = self.outcomes;
         let mean = |sum: u64| sum as f64 / self.totals.grades.max(1) as f64;
@@ -207,15 +230,35 @@ mod tests {
             step,
             grader: grader.to_owned(),
             version: 1,
-            outcome: if verdict.is_some() { "graded" } else { "failed" }.to_owned(),
+            outcome: if verdict.is_some() {
+                "graded"
+            } else {
+                "failed"
+            }
+            .to_owned(),
             verdict: verdict.map(str::to_owned),
         }
     }
 
     fn detail(steps: usize) -> RunDetail {
-        let right = Totals { grades: 3, passes: 3, scores: 3, score_sum: 3.0, score_squares: 3.0, ..Totals::default() };
-        let wrong = Totals { grades: 1, scores: 1, ..Totals::default() };
-        let failed = Totals { grades: 4, grade_us: 40, ..Totals::default() };
+        let right = Totals {
+            grades: 3,
+            passes: 3,
+            scores: 3,
+            score_sum: 3.0,
+            score_squares: 3.0,
+            ..Totals::default()
+        };
+        let wrong = Totals {
+            grades: 1,
+            scores: 1,
+            ..Totals::default()
+        };
+        let failed = Totals {
+            grades: 4,
+            grade_us: 40,
+            ..Totals::default()
+        };
         let rollups = Rollups::from([
             (key(None, "math", Some("correct")), right),
             (key(Some(1), "math", Some("correct")), right),
@@ -234,28 +277,57 @@ mod tests {
             first_us: 0,
             last_us: 1,
         };
-        let causes = BTreeMap::from([("cancelled".to_owned(), 1), ("sandbox_failed".to_owned(), 3)]);
+        let causes = BTreeMap::from([
+            ("cancelled".to_owned(), 1),
+            ("sandbox_failed".to_owned(), 3),
+        ]);
         RunDetail::new(run, &rollups, causes, steps)
     }
 
     #[test]
     fn a_run_is_summed_by_grader_and_by_step() {
         let detail = detail(10);
-        let steps: Vec<_> =
-            detail.steps.iter().map(|step| (step.step, step.grader.as_str(), step.sums.grades)).collect();
-        assert_eq!(steps, [(Some(2), "code@1", 4), (Some(1), "math@1", 4), (None, "math@1", 3)]);
+        let steps: Vec<_> = detail
+            .steps
+            .iter()
+            .map(|step| (step.step, step.grader.as_str(), step.sums.grades))
+            .collect();
+        assert_eq!(
+            steps,
+            [
+                (Some(2), "code@1", 4),
+                (Some(1), "math@1", 4),
+                (None, "math@1", 3)
+            ]
+        );
         let math = &detail.graders[1];
-        assert_eq!((math.grader.as_str(), math.sums.graded, math.sums.passed), ("math@1", 7, 6));
-        assert_eq!(math.verdicts, BTreeMap::from([("correct".to_owned(), 6), ("wrong_answer".to_owned(), 1)]));
+        assert_eq!(
+            (math.grader.as_str(), math.sums.graded, math.sums.passed),
+            ("math@1", 7, 6)
+        );
+        assert_eq!(
+            math.verdicts,
+            BTreeMap::from([("correct".to_owned(), 6), ("wrong_answer".to_owned(), 1)])
+        );
         assert_eq!(math.sums.mean_score, Some(6.0 / 7.0));
         let code = &detail.graders[0].sums;
-        assert_eq!((code.failed, code.mean_score, code.mean_grade_us), (4, None, 10.0));
+        assert_eq!(
+            (code.failed, code.mean_score, code.mean_grade_us),
+            (4, None, 10.0)
+        );
         assert_eq!(detail.causes[0].code, "sandbox_failed");
     }
 
     #[test]
     fn the_highest_steps_are_shown_and_all_are_counted() {
-        assert_eq!(detail(2).steps.iter().map(|step| step.step).collect::<Vec<_>>(), [Some(2), Some(1)]);
+        assert_eq!(
+            detail(2)
+                .steps
+                .iter()
+                .map(|step| step.step)
+                .collect::<Vec<_>>(),
+            [Some(2), Some(1)]
+        );
         assert_eq!(detail(0).steps, []);
         assert_eq!(detail(0).graders, detail(3).graders);
         assert_eq!(detail(3).steps.len(), 3);

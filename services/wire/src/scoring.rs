@@ -33,7 +33,8 @@ pub struct ScoreRequest {
     pub timeout_ms: Option<u64>,
 }
 
-/// One input: a `completion` with its `prompt` and `reference`, or a `text`, alone or with a `pair`, or `ids`.
+/// One input: a `completion` with its `prompt` and `reference`, or a `text`, alone or with a
+/// `pair`, or `ids`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct InputRequest {
     /// The trainer's own id, unique in the request; echoed.
@@ -69,10 +70,23 @@ impl InputRequest {
     /// # Errors
     /// The name of the field that does not fit the others, and why.
     pub fn input(self) -> Result<ModelInput, (&'static str, &'static str)> {
-        const ONE: &str = "an input is a `completion` with its `prompt` and `reference`, or a `text`, alone or with a `pair`, or `ids`";
-        let Self { id: _, prompt, completion, reference, text, pair, ids } = self;
+        const ONE: &str = "an input is a `completion` with its `prompt` and `reference`, or a \
+                           `text`, alone or with a `pair`, or `ids`";
+        let Self {
+            id: _,
+            prompt,
+            completion,
+            reference,
+            text,
+            pair,
+            ids,
+        } = self;
         if let Some(completion) = completion {
-            for (field, is_there) in [("text", text.is_some()), ("pair", pair.is_some()), ("ids", ids.is_some())] {
+            for (field, is_there) in [
+                ("text", text.is_some()),
+                ("pair", pair.is_some()),
+                ("ids", ids.is_some()),
+            ] {
                 if is_there {
                     return Err((field, ONE));
                 }
@@ -83,9 +97,16 @@ impl InputRequest {
                     "the messages hold none of the role `assistant`, so there is nothing to score",
                 ));
             }
-            return Ok(ModelInput::Rollout { prompt, completion, reference: reference.map(Into::into) });
+            return Ok(ModelInput::Rollout {
+                prompt,
+                completion,
+                reference: reference.map(Into::into),
+            });
         }
-        for (field, is_there) in [("prompt", prompt.is_some()), ("reference", reference.is_some())] {
+        for (field, is_there) in [
+            ("prompt", prompt.is_some()),
+            ("reference", reference.is_some()),
+        ] {
             if is_there {
                 return Err((field, "it stands beside a `completion`, which is missing"));
             }
@@ -93,7 +114,9 @@ impl InputRequest {
         match (text, pair, ids) {
             (Some(text), None, None) => Ok(ModelInput::Text(text.into())),
             (Some(text), Some(pair), None) => Ok(ModelInput::Pair(text.into(), pair.into())),
-            (None, None, Some(ids)) if ids.is_empty() => Err(("ids", "there is no token; send at least one")),
+            (None, None, Some(ids)) if ids.is_empty() => {
+                Err(("ids", "there is no token; send at least one"))
+            }
             (None, None, Some(ids)) => Ok(ModelInput::Ids(ids)),
             (None, Some(_), _) => Err(("pair", "it stands beside a `text`, which is missing")),
             (Some(_), _, Some(_)) => Err(("ids", ONE)),
@@ -142,9 +165,16 @@ impl ScoreReply {
             .into_iter()
             .zip(ids)
             .enumerate()
-            .map(|(index, (score, id))| InputResult { id, index, outcome: InputOutcome::new(score, &model.labels) })
+            .map(|(index, (score, id))| InputResult {
+                id,
+                index,
+                outcome: InputOutcome::new(score, &model.labels),
+            })
             .collect();
-        let tokens = results.iter().map(|result| u64::from(result.outcome.tokens())).sum();
+        let tokens = results
+            .iter()
+            .map(|result| u64::from(result.outcome.tokens()))
+            .sum();
         Self {
             model: model.name.clone(),
             version: model.version.clone(),
@@ -192,16 +222,19 @@ pub enum InputOutcome {
 /// Why a model says nothing of one input.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 pub struct InputError {
-    /// `too_long`, `prompt_too_long`, `unreadable`, or `internal` when the model gave a number that is not finite.
+    /// `too_long`, `prompt_too_long`, `unreadable`, or `internal` when the model gave a number that
+    /// is not finite.
     pub code: String,
     /// What was wrong and what to do.
     pub message: String,
 }
 
-/// What a model said of one input. Numbers of the model are written with as many digits as tell 32-bit floats apart.
+/// What a model said of one input. Numbers of the model are written with as many digits as tell
+/// 32-bit floats apart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 pub struct ScoreBody {
-    /// The one number that stands for it, on the model's scale; null for an embedding alone and for classes without a positive one.
+    /// The one number that stands for it, on the model's scale; null for an embedding alone and for
+    /// classes without a positive one.
     pub raw: Option<f32>,
     /// The same under the model's declared normalisation, 0 to 1; null where there is no `raw`.
     pub score: Option<f64>,
@@ -229,23 +262,46 @@ impl InputOutcome {
     /// The outcome of one input; `labels` are the model's.
     #[must_use]
     pub fn new(score: Result<ModelScore, Refusal>, labels: &[String]) -> Self {
-        let refused =
-            |code: &str, message: String| Self::Refused { error: InputError { code: code.to_owned(), message } };
+        let refused = |code: &str, message: String| Self::Refused {
+            error: InputError {
+                code: code.to_owned(),
+                message,
+            },
+        };
         let score = match score {
             Ok(score) => score,
             Err(refusal) => return refused(refusal_code(&refusal), refusal.to_string()),
         };
         if !is_finite(&score) {
-            let message = "the model gave a number that is not finite; its weights or its type of numbers are at fault";
+            let message = "the model gave a number that is not finite; its weights or its type of \
+                           numbers are at fault";
             return refused(ErrorCode::Internal.as_str(), message.to_owned());
         }
-        let ModelScore { readout, raw, score, tokens, cut, last_ids } = score;
-        let mut body =
-            ScoreBody { raw, score, steps: None, labels: None, classes: None, embedding: None, tokens, cut, last_ids };
+        let ModelScore {
+            readout,
+            raw,
+            score,
+            tokens,
+            cut,
+            last_ids,
+        } = score;
+        let mut body = ScoreBody {
+            raw,
+            score,
+            steps: None,
+            labels: None,
+            classes: None,
+            embedding: None,
+            tokens,
+            cut,
+            last_ids,
+        };
         match readout {
             Readout::Scalar(_) => {}
             Readout::Steps(steps) => body.steps = Some(steps),
-            Readout::Labels(values) => body.labels = Some(labels.iter().cloned().zip(values).collect()),
+            Readout::Labels(values) => {
+                body.labels = Some(labels.iter().cloned().zip(values).collect())
+            }
             Readout::Classes(values) => body.classes = Some(values),
             Readout::Embedding(values) => body.embedding = Some(values),
         }
@@ -275,9 +331,14 @@ fn refusal_code(refusal: &Refusal) -> &'static str {
 pub fn is_finite(score: &ModelScore) -> bool {
     let values = match &score.readout {
         Readout::Scalar(value) => std::slice::from_ref(value),
-        Readout::Classes(values) | Readout::Labels(values) | Readout::Steps(values) | Readout::Embedding(values) => {
-            values
-        }
+        Readout::Classes(values)
+        | Readout::Labels(values)
+        | Readout::Steps(values)
+        | Readout::Embedding(values) => values,
     };
-    values.iter().chain(&score.raw).all(|value| value.is_finite()) && score.score.is_none_or(f64::is_finite)
+    values
+        .iter()
+        .chain(&score.raw)
+        .all(|value| value.is_finite())
+        && score.score.is_none_or(f64::is_finite)
 }

@@ -1,9 +1,10 @@
-//! Handles lone surrogates in JSON texts, such as `"\ud800"`, which are valid JSON but cannot be represented in a Rust
-//! string.
+//! Handles lone surrogates in JSON texts, such as `"\ud800"`, which are valid JSON but cannot be
+//! represented in a Rust string.
 //!
-//! They occur when a model's output is cut in the middle of a character, and Python's `json` sends them. In text that
-//! is only graded or stored they are read as U+FFFD, with a warning; in fields that affect grading, such as a task,
-//! they are an error. Bodies are searched for them only after parsing failed, so other bodies pay no cost.
+//! They occur when a model's output is cut in the middle of a character, and Python's `json` sends
+//! them. In text that is only graded or stored they are read as U+FFFD, with a warning; in fields
+//! that affect grading, such as a task, they are an error. Bodies are searched for them only after
+//! parsing failed, so other bodies pay no cost.
 
 use assay_core::ErrorCode;
 use memchr::{memchr_iter, memchr2};
@@ -50,23 +51,33 @@ pub(crate) struct Replaced {
 
 impl Replaced {
     fn into_warnings(self) -> impl Iterator<Item = Warning> {
-        let warning =
-            |pointer: String, message: String| Warning { pointer, code: "lone_surrogate".to_owned(), message };
+        let warning = |pointer: String, message: String| Warning {
+            pointer,
+            code: "lone_surrogate".to_owned(),
+            message,
+        };
         let listed = self.pointers.into_iter().map(move |pointer| {
             warning(
                 pointer,
-                "the text has a lone surrogate, which is not a character; it was read as U+FFFD".to_owned(),
+                "the text has a lone surrogate, which is not a character; it was read as U+FFFD"
+                    .to_owned(),
             )
         });
         let more = (self.more > 0).then(|| {
-            warning(String::new(), format!("{} further texts have lone surrogates, read as U+FFFD", self.more))
+            warning(
+                String::new(),
+                format!(
+                    "{} further texts have lone surrogates, read as U+FFFD",
+                    self.more
+                ),
+            )
         });
         listed.chain(more)
     }
 }
 
-/// Reads `body`. If that fails and the body has lone surrogates, reads it again without them and returns a warning for
-/// each place. `base` is the pointer of the body.
+/// Reads `body`. If that fails and the body has lone surrogates, reads it again without them and
+/// returns a warning for each place. `base` is the pointer of the body.
 ///
 /// # Errors
 /// The [`Problem`] of `read`, or that of a text which `treatment` rejects.
@@ -94,7 +105,11 @@ pub(crate) fn refuse(text: &[u8], base: &str, code: ErrorCode) -> Result<(), Pro
 }
 
 /// The text without lone surrogates; `None` if it has none. `base` is its pointer.
-fn replace(text: &[u8], base: &str, treatment: impl Fn(&[Step]) -> Treatment) -> Result<Option<Replaced>, Problem> {
+fn replace(
+    text: &[u8],
+    base: &str,
+    treatment: impl Fn(&[Step]) -> Treatment,
+) -> Result<Option<Replaced>, Problem> {
     if !may_have_surrogates(text) {
         return Ok(None);
     }
@@ -108,10 +123,15 @@ fn replace(text: &[u8], base: &str, treatment: impl Fn(&[Step]) -> Treatment) ->
         let steps = walk.steps(text);
         let pointer = shortened(format!("{base}{}", pointer(&steps)), MAX_POINTER_BYTES);
         if let Treatment::Refuse(code) = treatment(&steps) {
-            let message = "the text has a lone surrogate, which is not a character; send valid Unicode";
+            let message =
+                "the text has a lone surrogate, which is not a character; send valid Unicode";
             return Err(Problem::at(code, pointer, message));
         }
-        let replaced = replaced.get_or_insert_with(|| Replaced { text: text.to_vec(), pointers: Vec::new(), more: 0 });
+        let replaced = replaced.get_or_insert_with(|| Replaced {
+            text: text.to_vec(),
+            pointers: Vec::new(),
+            more: 0,
+        });
         for at in lone {
             let at = content.start + at;
             replaced.text[at..at + REPLACEMENT.len()].copy_from_slice(REPLACEMENT);
@@ -152,14 +172,18 @@ fn may_have_surrogates(text: &[u8]) -> bool {
 fn lone_surrogates(content: &[u8]) -> Vec<usize> {
     let mut lone = Vec::new();
     let mut at = 0;
-    while let Some(next) = content.get(at..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+    while let Some(next) = content
+        .get(at..)
+        .and_then(|rest| memchr::memchr(b'\\', rest))
+    {
         at += next;
         let Some(unit) = code_unit(content, at) else {
             at += 2;
             continue;
         };
         let is_low = |unit: u16| (0xdc00..0xe000).contains(&unit);
-        let pair = (0xd800..0xdc00).contains(&unit) && code_unit(content, at + 6).is_some_and(is_low);
+        let pair =
+            (0xd800..0xdc00).contains(&unit) && code_unit(content, at + 6).is_some_and(is_low);
         if !pair && (0xd800..0xe000).contains(&unit) {
             lone.push(at);
         }
@@ -176,8 +200,8 @@ fn code_unit(content: &[u8], at: usize) -> Option<u16> {
     u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
-/// Visits the strings of a JSON text in order and tracks the path to each. On invalid JSON the path is unspecified, but
-/// the walk terminates.
+/// Visits the strings of a JSON text in order and tracks the path to each. On invalid JSON the path
+/// is unspecified, but the walk terminates.
 #[derive(Default)]
 struct Walk {
     at: usize,
@@ -185,8 +209,13 @@ struct Walk {
 }
 
 enum Frame {
-    Array { index: usize },
-    Object { key: Option<std::ops::Range<usize>>, key_is_next: bool },
+    Array {
+        index: usize,
+    },
+    Object {
+        key: Option<std::ops::Range<usize>>,
+        key_is_next: bool,
+    },
 }
 
 impl Walk {
@@ -205,7 +234,10 @@ impl Walk {
                     }
                     return Some(content);
                 }
-                b'{' => self.frames.push(Frame::Object { key: None, key_is_next: true }),
+                b'{' => self.frames.push(Frame::Object {
+                    key: None,
+                    key_is_next: true,
+                }),
                 b'[' => self.frames.push(Frame::Array { index: 0 }),
                 b'}' | b']' => {
                     self.frames.pop();
@@ -228,7 +260,9 @@ impl Walk {
     fn steps(&self, text: &[u8]) -> Vec<Step> {
         let step = |frame: &Frame| match frame {
             Frame::Array { index } => Some(Step::Index(*index)),
-            Frame::Object { key, .. } => key.as_ref().map(|key| Step::Key(key_text(&text[key.clone()]))),
+            Frame::Object { key, .. } => key
+                .as_ref()
+                .map(|key| Step::Key(key_text(&text[key.clone()]))),
         };
         self.frames.iter().map_while(step).collect()
     }
@@ -255,7 +289,8 @@ fn key_text(content: &[u8]) -> String {
     for at in lone_surrogates(content) {
         quoted[at + 1..at + 1 + REPLACEMENT.len()].copy_from_slice(REPLACEMENT);
     }
-    serde_json::from_slice(&quoted).unwrap_or_else(|_| String::from_utf8_lossy(content).into_owned())
+    serde_json::from_slice(&quoted)
+        .unwrap_or_else(|_| String::from_utf8_lossy(content).into_owned())
 }
 
 #[cfg(test)]

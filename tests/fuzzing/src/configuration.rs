@@ -2,8 +2,8 @@
 //!
 //! The file ends at a line `---`; each line after it is a variable, `NAME=value`.
 //!
-//! Properties: errors and the printed configuration contain no password; an accepted configuration is unchanged after
-//! it is printed and read again.
+//! Properties: errors and the printed configuration contain no password; an accepted configuration
+//! is unchanged after it is printed and read again.
 
 use std::path::PathBuf;
 
@@ -22,7 +22,9 @@ const MARK: &str = "s3cr3tw0rd";
 
 /// Reads a configuration.
 pub fn run(bytes: &[u8]) {
-    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(text) = std::str::from_utf8(bytes) else {
+        return;
+    };
     let (file, variables) = text.split_once("\n---\n").unwrap_or((text, ""));
     let variables = variables.lines().filter_map(|line| line.split_once('='));
     let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -30,26 +32,42 @@ pub fn run(bytes: &[u8]) {
         Ok(config) => config,
         Err(message) => {
             assert!(!message.is_empty());
-            assert!(!has_marked_password(file) || !message.contains(MARK), "the password is in the error: {message}");
+            assert!(
+                !has_marked_password(file) || !message.contains(MARK),
+                "the password is in the error: {message}"
+            );
             return;
         }
     };
     let _ = config.channels.settings();
     assert!(config.reward_models.loads().is_ok() && config.policies().is_ok());
     let printed = config.to_toml();
-    let mut again = load(&printed, [].into_iter()).unwrap_or_else(|error| panic!("{error} in {printed}"));
+    let mut again =
+        load(&printed, [].into_iter()).unwrap_or_else(|error| panic!("{error} in {printed}"));
     // The URL is printed without its password.
     again.sql.postgres = config.sql.postgres.clone();
     assert_eq!(again, config, "round trip");
-    check_password(config.sql.postgres.reveal(), text, &format!("{printed}{config:?}"));
+    check_password(
+        config.sql.postgres.reveal(),
+        text,
+        &format!("{printed}{config:?}"),
+    );
 }
 
 /// Whether the mark occurs only once in the file, as the password in the server's URL.
 fn has_marked_password(file: &str) -> bool {
-    let Some((before, _)) = file.split_once(MARK).filter(|(_, after)| !after.contains(MARK)) else { return false };
+    let Some((before, _)) = file
+        .split_once(MARK)
+        .filter(|(_, after)| !after.contains(MARK))
+    else {
+        return false;
+    };
     let section = before.lines().rev().find(|line| line.starts_with('['));
     section == Some("[sql]")
-        && before.lines().next_back().is_some_and(|line| line.starts_with("postgres = \"postgres://"))
+        && before
+            .lines()
+            .next_back()
+            .is_some_and(|line| line.starts_with("postgres = \"postgres://"))
 }
 
 /// Loads a file and variables.
@@ -64,10 +82,17 @@ fn path() -> PathBuf {
 
 /// Asserts that a password that occurs once in the input is not in the output.
 fn check_password(url: &str, input: &str, printed: &str) {
-    let user = url.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@'));
-    let password = user.and_then(|(user, _)| user.split_once(':')).map(|(_, password)| password);
+    let user = url
+        .split_once("://")
+        .and_then(|(_, rest)| rest.rsplit_once('@'));
+    let password = user
+        .and_then(|(user, _)| user.split_once(':'))
+        .map(|(_, password)| password);
     if let Some(password) = password.filter(|password| password.len() >= SHORTEST_PASSWORD) {
         let is_alone = input.matches(password).count() == 1;
-        assert!(!is_alone || !printed.contains(password), "the password is printed: {printed}");
+        assert!(
+            !is_alone || !printed.contains(password),
+            "the password is printed: {printed}"
+        );
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! The first byte selects the format: `0` JSON, `1` YAML, `2` XML, `3` TOML, `4` CSV.
 //!
-//! Properties: reading is deterministic; depth is bounded; a tree is unchanged when it is written and read as JSON; a
-//! malformed document has a position within the text; spans are parts of the completion.
+//! Properties: reading is deterministic; depth is bounded; a tree is unchanged when it is written
+//! and read as JSON; a malformed document has a position within the text; spans are parts of the
+//! completion.
 
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Reader};
@@ -14,23 +15,38 @@ const DEEPEST: usize = 2 * MAX_DEPTH;
 
 /// Reads a document and a completion.
 pub fn run(bytes: &[u8]) {
-    let Some((format, text)) = bytes.split_first() else { return };
-    let Ok(text) = std::str::from_utf8(text) else { return };
+    let Some((format, text)) = bytes.split_first() else {
+        return;
+    };
+    let Ok(text) = std::str::from_utf8(text) else {
+        return;
+    };
     let format = usize::from(format.wrapping_sub(b'0')) % COUNT;
     let document = read(format, text);
     assert_eq!(document, read(format, text), "deterministic");
     match document {
         Ok(tree) => check(&tree),
-        Err(broken) => assert!(broken.at <= text.len() && !broken.reason.is_empty(), "{broken:?}"),
+        Err(broken) => assert!(
+            broken.at <= text.len() && !broken.reason.is_empty(),
+            "{broken:?}"
+        ),
     }
     for think_open in [false, true] {
         let found = extract(format, text, think_open);
         assert_eq!(found, extract(format, text, think_open), "deterministic");
         for found in found {
-            assert!(text.get(found.span.clone()).is_some(), "{:?} is not a part of {text:?}", found.span);
+            assert!(
+                text.get(found.span.clone()).is_some(),
+                "{:?} is not a part of {text:?}",
+                found.span
+            );
             assert!(!found.text.trim().is_empty());
             match found.document {
-                Ok(tree) => assert_eq!(read(format, &found.text), Ok(tree), "the text that was found is the document"),
+                Ok(tree) => assert_eq!(
+                    read(format, &found.text),
+                    Ok(tree),
+                    "the text that was found is the document"
+                ),
                 Err(at) => assert!(at <= text.len(), "{at}"),
             }
         }
@@ -45,6 +61,11 @@ fn check(tree: &Json) {
 }
 
 fn depth(tree: &Json) -> usize {
-    let inside = tree.elements().iter().chain(tree.members().iter().map(|(_, value)| value)).map(depth).max();
+    let inside = tree
+        .elements()
+        .iter()
+        .chain(tree.members().iter().map(|(_, value)| value))
+        .map(depth)
+        .max();
     usize::from(matches!(tree, Json::Array(_) | Json::Object(_))) + inside.unwrap_or(0)
 }

@@ -1,10 +1,11 @@
 //! Answers and programs in completions.
 //!
-//! The first byte has the options; `@` sets none. Bits 1 and 2 are the mode. 4: the text starts inside reasoning; 8:
-//! letters are answers; 16: the text is French; 32: the text is repeated, so that work that grows faster than the text
-//! takes too long.
+//! The first byte has the options; `@` sets none. Bits 1 and 2 are the mode. 4: the text starts
+//! inside reasoning; 8: letters are answers; 16: the text is French; 32: the text is repeated, so
+//! that work that grows faster than the text takes too long.
 //!
-//! Properties: reading is deterministic; spans are within the visible text; an answer is never empty.
+//! Properties: reading is deterministic; spans are within the visible text; an answer is never
+//! empty.
 
 use assay_code::fuzzing::programs;
 use assay_core::extraction::choice::letter;
@@ -15,8 +16,12 @@ const REPEATED: usize = 128 << 10;
 
 /// Reads a completion.
 pub fn run(bytes: &[u8]) {
-    let Some((flags, text)) = bytes.split_first() else { return };
-    let Ok(text) = std::str::from_utf8(text) else { return };
+    let Some((flags, text)) = bytes.split_first() else {
+        return;
+    };
+    let Ok(text) = std::str::from_utf8(text) else {
+        return;
+    };
     let options = Options {
         mode: [Mode::Auto, Mode::Boxed, Mode::Whole, Mode::Auto][usize::from(flags & 3)],
         think_open: flags & 4 != 0,
@@ -31,21 +36,40 @@ pub fn run(bytes: &[u8]) {
 
 fn check(text: &str, options: &Options<'_>) {
     let parts = reasoning::visible(text, options.think_open);
-    assert!(parts.iter().all(|part| text.get(part.clone()).is_some_and(|part| !part.trim().is_empty())), "{parts:?}");
-    assert!(parts.windows(2).all(|pair| pair[0].end <= pair[1].start), "{parts:?}");
+    assert!(
+        parts.iter().all(|part| text
+            .get(part.clone())
+            .is_some_and(|part| !part.trim().is_empty())),
+        "{parts:?}"
+    );
+    assert!(
+        parts.windows(2).all(|pair| pair[0].end <= pair[1].start),
+        "{parts:?}"
+    );
     let visible = reasoning::visible_text(text, options.think_open);
-    assert_eq!(visible.len(), parts.iter().map(ExactSizeIterator::len).sum::<usize>());
+    assert_eq!(
+        visible.len(),
+        parts.iter().map(ExactSizeIterator::len).sum::<usize>()
+    );
     let found = extract(text, options);
     assert_eq!(found, extract(text, options), "deterministic");
     if let Some(found) = found {
         assert!(!found.text.is_empty());
-        assert!(text.get(found.span.clone()).is_some(), "{:?} is not a part of {text:?}", found.span);
-        let is_visible = parts.iter().any(|part| part.start <= found.span.start && found.span.end <= part.end);
+        assert!(
+            text.get(found.span.clone()).is_some(),
+            "{:?} is not a part of {text:?}",
+            found.span
+        );
+        let is_visible = parts
+            .iter()
+            .any(|part| part.start <= found.span.start && found.span.end <= part.end);
         assert!(is_visible, "{:?} is not visible in {text:?}", found.span);
         assert!(letter(&found.text).is_none_or(|letter| letter.is_ascii_uppercase()));
     }
     for (program, span) in programs(&visible) {
-        let source = visible.get(span.clone()).unwrap_or_else(|| panic!("{span:?} is not a part of {visible:?}"));
+        let source = visible
+            .get(span.clone())
+            .unwrap_or_else(|| panic!("{span:?} is not a part of {visible:?}"));
         assert!(program.len() <= source.len());
     }
 }

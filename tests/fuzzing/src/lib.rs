@@ -1,6 +1,6 @@
-//! The fuzz targets: a function over bytes for each parser of untrusted input. libFuzzer calls it (`fuzz/`), and the
-//! test suite calls it with every seed, every regression case and mutations of them. This crate contains neither
-//! mutators nor a corpus.
+//! The fuzz targets: a function over bytes for each parser of untrusted input. libFuzzer calls it
+//! (`fuzz/`), and the test suite calls it with every seed, every regression case and mutations of
+//! them. This crate contains neither mutators nor a corpus.
 //!
 //! A target panics if a property does not hold. Each module describes its input.
 
@@ -38,7 +38,8 @@ pub mod worker_frames;
 /// A fuzz target.
 #[derive(Debug, Clone, Copy)]
 pub struct Target {
-    /// Its name, which is also that of its libFuzzer binary and of the folders of its seeds and cases.
+    /// Its name, which is also that of its libFuzzer binary and of the folders of its seeds and
+    /// cases.
     pub name: &'static str,
     /// Runs the target on bytes; panics if a property does not hold.
     pub run: fn(&[u8]),
@@ -47,39 +48,93 @@ pub struct Target {
 /// All targets of the enabled features.
 pub const TARGETS: &[Target] = &[
     #[cfg(feature = "chat-template")]
-    Target { name: "chat_template", run: chat_template::run },
+    Target {
+        name: "chat_template",
+        run: chat_template::run,
+    },
     #[cfg(feature = "configuration")]
-    Target { name: "configuration", run: configuration::run },
+    Target {
+        name: "configuration",
+        run: configuration::run,
+    },
     #[cfg(feature = "document")]
-    Target { name: "document", run: document::run },
+    Target {
+        name: "document",
+        run: document::run,
+    },
     #[cfg(feature = "extraction")]
-    Target { name: "extraction", run: extraction::run },
+    Target {
+        name: "extraction",
+        run: extraction::run,
+    },
     #[cfg(feature = "guest-message")]
-    Target { name: "guest_message", run: guest_message::run },
+    Target {
+        name: "guest_message",
+        run: guest_message::run,
+    },
     #[cfg(feature = "math")]
-    Target { name: "math_decide", run: math::decide },
+    Target {
+        name: "math_decide",
+        run: math::decide,
+    },
     #[cfg(feature = "math")]
-    Target { name: "math_read", run: math::read },
+    Target {
+        name: "math_read",
+        run: math::read,
+    },
     #[cfg(feature = "rows")]
-    Target { name: "parquet", run: rows::parquet },
+    Target {
+        name: "parquet",
+        run: rows::parquet,
+    },
     #[cfg(feature = "policy")]
-    Target { name: "policy", run: policy::run },
+    Target {
+        name: "policy",
+        run: policy::run,
+    },
     #[cfg(feature = "request")]
-    Target { name: "request", run: request::run },
+    Target {
+        name: "request",
+        run: request::run,
+    },
     #[cfg(feature = "row-template")]
-    Target { name: "row_template", run: row_template::run },
+    Target {
+        name: "row_template",
+        run: row_template::run,
+    },
     #[cfg(feature = "rows")]
-    Target { name: "rows", run: rows::text },
+    Target {
+        name: "rows",
+        run: rows::text,
+    },
     #[cfg(feature = "spool")]
-    Target { name: "spool", run: spool::run },
+    Target {
+        name: "spool",
+        run: spool::run,
+    },
     #[cfg(feature = "sql")]
-    Target { name: "sql_image", run: sqlite::image },
+    Target {
+        name: "sql_image",
+        run: sqlite::image,
+    },
     #[cfg(feature = "sql")]
-    Target { name: "sql_statement", run: sqlite::statement },
+    Target {
+        name: "sql_statement",
+        run: sqlite::statement,
+    },
     #[cfg(feature = "sql")]
-    Target { name: "sql_text", run: sql_text::run },
+    Target {
+        name: "sql_text",
+        run: sql_text::run,
+    },
     #[cfg(feature = "tool-calls")]
-    Target { name: "tool_calls", run: tool_calls::run },
+    Target {
+        name: "tool_calls",
+        run: tool_calls::run,
+    },
     #[cfg(feature = "worker-frames")]
-    Target { name: "worker_frames", run: worker_frames::run },
+    Target {
+        name: "worker_frames",
+        run: worker_frames::run,
+    },
 ];

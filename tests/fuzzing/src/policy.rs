@@ -1,9 +1,10 @@
 //! Reward policies: parses one and applies it to a group with arbitrary numbers.
 //!
-//! The first line is the policy as JSON; the bytes after it are the group, with arbitrary bit patterns as numbers.
+//! The first line is the policy as JSON; the bytes after it are the group, with arbitrary bit
+//! patterns as numbers.
 //!
-//! Properties: a policy is unchanged by a round trip; an error points into it; every resulting number is finite; masked
-//! items stay masked; the weights of a group sum to 1.
+//! Properties: a policy is unchanged by a round trip; an error points into it; every resulting
+//! number is finite; masked items stay masked; the weights of a group sum to 1.
 
 use assay_core::{Reward, Score};
 use assay_correction::group::Group;
@@ -13,17 +14,34 @@ use serde_json::Value;
 
 /// Parts and measures of the items: those of the examples in the documentation.
 const PARTS: [&str; 6] = ["style", "tone", "safe", "tags", "call", "rude"];
-const MEASURES: [&str; 6] = ["raw_reward", "reference_reward", "calls", "work", "reference_work", "cost"];
+const MEASURES: [&str; 6] = [
+    "raw_reward",
+    "reference_reward",
+    "calls",
+    "work",
+    "reference_work",
+    "cost",
+];
 const ANSWERS: [Option<&str>; 4] = [None, Some("4"), Some("5"), Some("")];
-const TEXTS: [&str; 4] = ["", "so it is", "a b a b a b a b", "\u{1f600}\u{1f600}\u{1f600}\u{1f600}"];
+const TEXTS: [&str; 4] = [
+    "",
+    "so it is",
+    "a b a b a b a b",
+    "\u{1f600}\u{1f600}\u{1f600}\u{1f600}",
+];
 
 const MAX_ITEMS: usize = 8;
 
 /// Reads a policy and applies it to a group.
 pub fn run(bytes: &[u8]) {
-    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
     let (policy, group) = bytes.split_at(end);
-    let Ok(value) = serde_json::from_slice::<Value>(policy) else { return };
+    let Ok(value) = serde_json::from_slice::<Value>(policy) else {
+        return;
+    };
     match Policy::from_json(&value) {
         Ok(policy) => {
             let written = policy.to_json();
@@ -37,7 +55,10 @@ pub fn run(bytes: &[u8]) {
             let parent = error.pointer.rsplit_once('/').map(|(parent, _)| parent);
             let located = |pointer: &str| value.pointer(pointer).is_some();
             // An unknown name may be a string where an object is expected: `"combine": "weighted"`.
-            assert!(located(&error.pointer) || parent.is_some_and(located), "{error} is not in {value}");
+            assert!(
+                located(&error.pointer) || parent.is_some_and(located),
+                "{error} is not in {value}"
+            );
         }
     }
 }
@@ -47,7 +68,10 @@ struct Numbers<'a>(&'a [u8]);
 
 impl Numbers<'_> {
     fn byte(&mut self) -> u8 {
-        let (byte, rest) = self.0.split_first().map_or((0, self.0), |(byte, rest)| (*byte, rest));
+        let (byte, rest) = self
+            .0
+            .split_first()
+            .map_or((0, self.0), |(byte, rest)| (*byte, rest));
         self.0 = rest;
         byte
     }
@@ -79,40 +103,64 @@ fn compose(policy: &Policy, numbers: &mut Numbers<'_>) {
     let owned: Vec<Owned> = (0..count)
         .map(|_| {
             let kinds = numbers.byte();
-            let taken =
-                |names: &[&'static str; 6]| names.iter().copied().take(usize::from(kinds >> 4)).collect::<Vec<_>>();
+            let taken = |names: &[&'static str; 6]| {
+                names
+                    .iter()
+                    .copied()
+                    .take(usize::from(kinds >> 4))
+                    .collect::<Vec<_>>()
+            };
             let parts = taken(&PARTS)
                 .into_iter()
                 .map(|name| {
                     let score = numbers.score();
-                    Part { name, score, pass: score.map(|score| score.get() >= 0.5) }
+                    Part {
+                        name,
+                        score,
+                        pass: score.map(|score| score.get() >= 0.5),
+                    }
                 })
                 .collect();
-            let measures = taken(&MEASURES).into_iter().map(|name| (name, numbers.number())).collect();
+            let measures = taken(&MEASURES)
+                .into_iter()
+                .map(|name| (name, numbers.number()))
+                .collect();
             // Scores of steps come from a model, normalised.
-            let steps = (0..kinds % 4).filter_map(|_| numbers.score().map(Score::get)).collect();
-            Owned { parts, measures, steps }
+            let steps = (0..kinds % 4)
+                .filter_map(|_| numbers.score().map(Score::get))
+                .collect();
+            Owned {
+                parts,
+                measures,
+                steps,
+            }
         })
         .collect();
     let group: Vec<Sample<'_>> = owned
         .iter()
-        .map(|Owned { parts, measures, steps }| {
-            let kinds = numbers.byte();
-            let pick = usize::from(kinds % 4);
-            Sample {
-                score: numbers.score(),
-                pass: [None, Some(false), Some(true), Some(true)][usize::from(kinds >> 2) % 4],
-                corrected: Reward::new(numbers.number()).ok(),
-                parts,
-                measures,
-                text: TEXTS[pick],
-                tokens: (kinds & 0x10 != 0).then(|| numbers.number()),
-                truncated: kinds & 0x20 != 0,
-                answer: ANSWERS[pick],
-                model: (kinds & 0x40 != 0).then_some("m"),
-                steps,
-            }
-        })
+        .map(
+            |Owned {
+                 parts,
+                 measures,
+                 steps,
+             }| {
+                let kinds = numbers.byte();
+                let pick = usize::from(kinds % 4);
+                Sample {
+                    score: numbers.score(),
+                    pass: [None, Some(false), Some(true), Some(true)][usize::from(kinds >> 2) % 4],
+                    corrected: Reward::new(numbers.number()).ok(),
+                    parts,
+                    measures,
+                    text: TEXTS[pick],
+                    tokens: (kinds & 0x10 != 0).then(|| numbers.number()),
+                    truncated: kinds & 0x20 != 0,
+                    answer: ANSWERS[pick],
+                    model: (kinds & 0x40 != 0).then_some("m"),
+                    steps,
+                }
+            },
+        )
         .collect();
     let composed = policy.compose(&group);
     assert_eq!(composed, policy.compose(&group), "deterministic");
@@ -123,16 +171,31 @@ fn compose(policy: &Policy, numbers: &mut Numbers<'_>) {
 fn check_rewards(group: &[Sample<'_>], composed: &[Composed<'_>]) {
     assert_eq!(composed.len(), group.len());
     for (item, composed) in group.iter().zip(composed) {
-        assert!(item.score.is_some() || composed.reward.is_none(), "a masked item has a reward: {composed:?}");
-        let of =
-            |term: &assay_correction::policy::Term<'_>| term.value.is_finite() && term.of.is_none_or(f64::is_finite);
+        assert!(
+            item.score.is_some() || composed.reward.is_none(),
+            "a masked item has a reward: {composed:?}"
+        );
+        let of = |term: &assay_correction::policy::Term<'_>| {
+            term.value.is_finite() && term.of.is_none_or(f64::is_finite)
+        };
         assert!(composed.terms.iter().all(of), "{composed:?}");
-        assert!(composed.steps.iter().all(|step| step.is_finite()), "{composed:?}");
-        assert!(composed.weight.is_none_or(|weight| (0.0..=1.0).contains(&weight)), "{composed:?}");
+        assert!(
+            composed.steps.iter().all(|step| step.is_finite()),
+            "{composed:?}"
+        );
+        assert!(
+            composed
+                .weight
+                .is_none_or(|weight| (0.0..=1.0).contains(&weight)),
+            "{composed:?}"
+        );
     }
     let total: f64 = composed.iter().filter_map(|composed| composed.weight).sum();
     let is_weighted = composed.iter().any(|composed| composed.weight.is_some());
-    assert!(!is_weighted || (total - 1.0).abs() < 1e-9, "weights sum to {total}");
+    assert!(
+        !is_weighted || (total - 1.0).abs() < 1e-9,
+        "weights sum to {total}"
+    );
     assert!(PARTS.iter().all(|name| *name != OUTCOME));
 }
 
@@ -150,7 +213,11 @@ fn check_advantages(group: &[Sample<'_>], composed: &[Composed<'_>], numbers: &m
         .collect();
     let rates = Rates::new(numbers.number(), numbers.number());
     let (first, second) = members.split_at(members.len() / 2);
-    let groups = [first, second].map(|members| Group { members, rates, history: None });
+    let groups = [first, second].map(|members| Group {
+        members,
+        rates,
+        history: None,
+    });
     for estimator in Estimator::ALL.iter().copied() {
         for (group, advantages) in groups.iter().zip(advantages(estimator, &groups)) {
             assert_eq!(advantages.len(), group.members.len());

@@ -2,8 +2,9 @@
 //!
 //! The first byte selects where the rest is split into noise and the payload of a frame.
 //!
-//! Properties: arbitrary bytes are not a frame; a sealed payload is found after any noise; an entry is unchanged by a
-//! round trip; a start recovers exactly the entries that can be decoded, and so does a second start.
+//! Properties: arbitrary bytes are not a frame; a sealed payload is found after any noise; an entry
+//! is unchanged by a round trip; a start recovers exactly the entries that can be decoded, and so
+//! does a second start.
 
 use std::path::PathBuf;
 
@@ -20,7 +21,9 @@ thread_local! {
 
 /// Reads frames and a segment.
 pub fn run(bytes: &[u8]) {
-    let Some((cut, bytes)) = bytes.split_first() else { return };
+    let Some((cut, bytes)) = bytes.split_first() else {
+        return;
+    };
     assert_eq!(find(bytes, 0), None, "arbitrary bytes are a frame");
     let (noise, payload) = bytes.split_at(usize::from(*cut).min(bytes.len()));
     // Every payload starts with the length of its head.
@@ -31,11 +34,20 @@ pub fn run(bytes: &[u8]) {
     let header = segment();
     let segment = [header.as_slice(), noise, &frame, noise].concat();
     let at = header.len() + noise.len();
-    assert_eq!(find(&segment, header.len()), Some((at, frame.len())), "a sealed frame is found");
+    assert_eq!(
+        find(&segment, header.len()),
+        Some((at, frame.len())),
+        "a sealed frame is found"
+    );
     let decoded = decode(&frame);
     if let Some((batch, bodies, written)) = &decoded {
-        let (same, same_bodies, again) = decode(written).expect("an entry that was written is read");
-        assert_eq!((same, &same_bodies, &again), (*batch, bodies, written), "round trip");
+        let (same, same_bodies, again) =
+            decode(written).expect("an entry that was written is read");
+        assert_eq!(
+            (same, &same_bodies, &again),
+            (*batch, bodies, written),
+            "round trip"
+        );
     }
     std::fs::write(path(), segment).expect("a segment can be written");
     let expected: Vec<_> = decoded.into_iter().map(|(batch, ..)| batch).collect();
@@ -44,7 +56,8 @@ pub fn run(bytes: &[u8]) {
         assert_eq!(found, expected, "{start} start");
     }
     std::fs::write(path(), bytes).expect("a segment can be written");
-    // A segment without the header is read as damage; with the header of another release it is refused.
+    // A segment without the header is read as damage; with the header of another release it is
+    // refused.
     if let Ok(found) = recover(&folder()) {
         assert!(found.is_empty(), "arbitrary bytes contain {found:?}");
     }

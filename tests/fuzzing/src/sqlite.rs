@@ -1,7 +1,7 @@
 //! SQL statements and database images, as workers run and read them.
 //!
-//! Properties: a run is within its limits; nothing is written; the same statement on the same image has the same result
-//! and steps, whatever ran before it; the node accepts every reply.
+//! Properties: a run is within its limits; nothing is written; the same statement on the same image
+//! has the same result and steps, whatever ran before it; the node accepts every reply.
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -17,12 +17,18 @@ const SCRIPT: &str = "create table t(a integer primary key, b text, c real, d bl
     create index i on t(b);";
 
 /// Returns everything that the database contains.
-const CONTENT: &str = "select (select group_concat(quote(a) || quote(b) || quote(c) || quote(d)) from t), \
-    (select group_concat(quote(a) || quote(n)) from u), (select group_concat(quote(sql)) from sqlite_schema)";
+const CONTENT: &str = "select (select group_concat(quote(a) || quote(b) || quote(c) || quote(d)) \
+    from t), (select group_concat(quote(a) || quote(n)) from u), (select group_concat(quote(sql)) \
+    from sqlite_schema)";
 
 const STEPS: u64 = 100_000;
 
-const LIMITS: Limits = Limits { rows: 200, bytes: 100_000, memory_bytes: 16 << 20, long_values: false };
+const LIMITS: Limits = Limits {
+    rows: 200,
+    bytes: 100_000,
+    memory_bytes: 16 << 20,
+    long_values: false,
+};
 
 /// Most tables of an image that are read.
 const MOST_TABLES: usize = 4;
@@ -36,25 +42,47 @@ fn alone() -> MutexGuard<'static, ()> {
     TURN.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Runs a statement. The last bit of the first byte selects reverse scans, the one before it long values; the rest is SQL.
+/// Runs a statement. The last bit of the first byte selects reverse scans, the one before it long
+/// values; the rest is SQL.
 pub fn statement(bytes: &[u8]) {
     static IMAGE: LazyLock<ByteBuf> = LazyLock::new(|| {
-        let build = Build { scripts: vec![SCRIPT.to_owned()], ..Build::default() };
+        let build = Build {
+            scripts: vec![SCRIPT.to_owned()],
+            ..Build::default()
+        };
         build_with(&mut databases(), build).expect("the script makes a database")
     });
-    let Some((flags, sql)) = bytes.split_first() else { return };
-    let Ok(sql) = std::str::from_utf8(sql) else { return };
-    let (reverse, limits) = (flags & 1 == 1, Limits { long_values: flags & 2 == 2, ..LIMITS });
+    let Some((flags, sql)) = bytes.split_first() else {
+        return;
+    };
+    let Ok(sql) = std::str::from_utf8(sql) else {
+        return;
+    };
+    let (reverse, limits) = (
+        flags & 1 == 1,
+        Limits {
+            long_values: flags & 2 == 2,
+            ..LIMITS
+        },
+    );
     let _turn = alone();
     let mut databases = databases();
     let content = ask(&mut databases, &IMAGE, CONTENT, false, LIMITS);
     assert_eq!(content.end, End::Rows);
     let ran = ask(&mut databases, &IMAGE, sql, reverse, limits);
     check(&ran, limits);
-    assert_eq!(ask(&mut databases, &IMAGE, CONTENT, false, LIMITS), content, "{sql:?} leaves something behind");
+    assert_eq!(
+        ask(&mut databases, &IMAGE, CONTENT, false, LIMITS),
+        content,
+        "{sql:?} leaves something behind"
+    );
     let again = ask(&mut databases, &IMAGE, sql, reverse, limits);
     check_same(&again, &ran, sql);
-    check_same(&ask(&mut self::databases(), &IMAGE, sql, reverse, limits), &ran, sql);
+    check_same(
+        &ask(&mut self::databases(), &IMAGE, sql, reverse, limits),
+        &ran,
+        sql,
+    );
 }
 
 /// Reads an image.
@@ -64,9 +92,16 @@ pub fn image(bytes: &[u8]) {
     }
     let _turn = alone();
     let mut databases = databases();
-    let build = |bytes: &[u8]| Build { image: Some(ByteBuf::from(bytes.to_vec())), ..Build::default() };
+    let build = |bytes: &[u8]| Build {
+        image: Some(ByteBuf::from(bytes.to_vec())),
+        ..Build::default()
+    };
     let built = build_with(&mut databases, build(bytes));
-    assert_eq!(build_with(&mut databases, build(bytes)), built, "deterministic");
+    assert_eq!(
+        build_with(&mut databases, build(bytes)),
+        built,
+        "deterministic"
+    );
     let image = match built {
         Ok(image) => image,
         Err(message) => {
@@ -75,15 +110,28 @@ pub fn image(bytes: &[u8]) {
         }
     };
     let again = build_with(&mut databases, build(&image));
-    assert_eq!(again.as_ref(), Ok(&image), "an image that was built is unchanged");
-    let Some(tables) = describe(&mut databases, &image) else { return };
-    assert_eq!(describe(&mut self::databases(), &image).as_ref(), Some(&tables), "deterministic");
+    assert_eq!(
+        again.as_ref(),
+        Ok(&image),
+        "an image that was built is unchanged"
+    );
+    let Some(tables) = describe(&mut databases, &image) else {
+        return;
+    };
+    assert_eq!(
+        describe(&mut self::databases(), &image).as_ref(),
+        Some(&tables),
+        "deterministic"
+    );
     for table in tables.iter().take(MOST_TABLES) {
         let sql = format!("select * from \"{}\"", table.name.replace('"', "\"\""));
         for reverse in [false, true] {
-            let Some(ran) = try_ask(&mut databases, &image, &sql, reverse, LIMITS) else { continue };
+            let Some(ran) = try_ask(&mut databases, &image, &sql, reverse, LIMITS) else {
+                continue;
+            };
             check(&ran, LIMITS);
-            let again = try_ask(&mut self::databases(), &image, &sql, reverse, LIMITS).expect("the image opens again");
+            let again = try_ask(&mut self::databases(), &image, &sql, reverse, LIMITS)
+                .expect("the image opens again");
             check_same(&again, &ran, &sql);
         }
     }
@@ -116,17 +164,38 @@ fn describe(databases: &mut Databases, image: &ByteBuf) -> Option<Vec<Table>> {
 }
 
 fn named(image: &ByteBuf) -> Image {
-    Image { hash: [0; 32], bytes: Some(image.clone()) }
+    Image {
+        hash: [0; 32],
+        bytes: Some(image.clone()),
+    }
 }
 
-fn ask(databases: &mut Databases, image: &ByteBuf, sql: &str, reverse: bool, limits: Limits) -> Ran {
+fn ask(
+    databases: &mut Databases,
+    image: &ByteBuf,
+    sql: &str,
+    reverse: bool,
+    limits: Limits,
+) -> Ran {
     try_ask(databases, image, sql, reverse, limits).expect("the image opens")
 }
 
 /// Runs a statement; `None` if the image cannot be opened.
-fn try_ask(databases: &mut Databases, image: &ByteBuf, sql: &str, reverse: bool, limits: Limits) -> Option<Ran> {
+fn try_ask(
+    databases: &mut Databases,
+    image: &ByteBuf,
+    sql: &str,
+    reverse: bool,
+    limits: Limits,
+) -> Option<Ran> {
     let on = vec![(named(image), STEPS)];
-    let run = Run { statements: vec![sql.to_owned()], on, limits, reverse, reply_bytes: u64::MAX };
+    let run = Run {
+        statements: vec![sql.to_owned()],
+        on,
+        limits,
+        reverse,
+        reply_bytes: u64::MAX,
+    };
     match received(databases, &Request::Run(run)) {
         Reply::Ran(runs) => runs.into_iter().flatten().next(),
         Reply::Unable(_) => None,
@@ -136,13 +205,17 @@ fn try_ask(databases: &mut Databases, image: &ByteBuf, sql: &str, reverse: bool,
 
 fn check(ran: &Ran, limits: Limits) {
     assert!(ran.steps <= STEPS, "{} steps", ran.steps);
-    assert!(ran.rows.len() as u64 <= limits.rows && ran.rows.bytes() as u64 <= limits.bytes, "{ran:?}");
+    assert!(
+        ran.rows.len() as u64 <= limits.rows && ran.rows.bytes() as u64 <= limits.bytes,
+        "{ran:?}"
+    );
     if let End::Denied(message) | End::Syntax(message) | End::Error(message) = &ran.end {
         assert!(!message.is_empty());
     }
 }
 
-/// Asserts that two runs are the same. How much memory SQLite has in use before a run may decide one that is at its limit.
+/// Asserts that two runs are the same. How much memory SQLite has in use before a run may decide
+/// one that is at its limit.
 fn check_same(again: &Ran, ran: &Ran, sql: &str) {
     if ![&again.end, &ran.end].contains(&&End::OutOfMemory) {
         assert_eq!(again, ran, "{sql:?}");

@@ -1,7 +1,7 @@
 //! Frames and messages between the node and its workers: every decoder reads the same bytes.
 //!
-//! Properties: node and worker read the same frame; a message is unchanged by a round trip; rows have as many cells as they
-//! claim, and keys are columns of their table.
+//! Properties: node and worker read the same frame; a message is unchanged by a round trip; rows
+//! have as many cells as they claim, and keys are columns of their table.
 
 use assay_cell::fuzzing::{frame, read, receive, reply, request, write};
 use assay_cell::query::{End, Reply, Rows};
@@ -32,7 +32,10 @@ fn check_frames(bytes: &[u8]) {
         assert_eq!(frame(&payload).ok().as_deref(), Some(written), "round trip");
         rest = next;
     }
-    assert!(receive(rest).is_err(), "a worker does not read what the node reads");
+    assert!(
+        receive(rest).is_err(),
+        "a worker does not read what the node reads"
+    );
 }
 
 fn received<W: Words>(bytes: &[u8]) -> Option<W::Reply> {
@@ -53,7 +56,10 @@ fn check_reply(reply: &Reply) {
             for ran in runs.iter().flatten() {
                 check_rows(&ran.rows);
                 assert!(ran.end == End::Rows || ran.rows.is_empty(), "{ran:?}");
-                assert!(ran.end != End::Rows || ran.rows.width() == ran.columns.len(), "{ran:?}");
+                assert!(
+                    ran.end != End::Rows || ran.rows.width() == ran.columns.len(),
+                    "{ran:?}"
+                );
             }
         }
         Reply::Described(tables) => {
@@ -62,7 +68,10 @@ fn check_reply(reply: &Reply) {
                 assert_eq!(table.sample.width(), table.columns.len());
                 let referring = table.foreign_keys.iter().map(|key| &key.columns);
                 let mut keys = table.keys.iter().chain(referring).flatten();
-                assert!(keys.all(|column| *column < table.columns.len()), "{table:?}");
+                assert!(
+                    keys.all(|column| *column < table.columns.len()),
+                    "{table:?}"
+                );
             }
         }
         _ => {}
@@ -70,9 +79,15 @@ fn check_reply(reply: &Reply) {
 }
 
 fn check_rows(rows: &Rows) {
-    let cells = rows.len().checked_mul(rows.width()).expect("a number of cells that is in memory");
+    let cells = rows
+        .len()
+        .checked_mul(rows.width())
+        .expect("a number of cells that is in memory");
     assert_eq!(rows.cells().count(), cells);
-    assert!(cells <= rows.bytes() && (rows.is_empty() || cells > 0), "{rows:?}");
+    assert!(
+        cells <= rows.bytes() && (rows.is_empty() || cells > 0),
+        "{rows:?}"
+    );
     assert_eq!(rows.rows().count(), rows.len());
     assert!(rows.rows().all(|row| row.len() == rows.width()));
 }

@@ -1,6 +1,8 @@
-//! `assay-calls`: calls of tools graded by this service beside the AST checker of the Berkeley Function Calling Leaderboard, in one run
-//! on one machine: calls that are decoded already are compared on both sides; and from their text, which is a grade with its evidence
-//! here, and decoding and checking there. Times are processor time, each side the best of rounds taken in turns.
+//! `assay-calls`: calls of tools graded by this service beside the AST checker of the Berkeley
+//! Function Calling Leaderboard, in one run on one machine: calls that are decoded already are
+//! compared on both sides; and from their text, which is a grade with its evidence here, and
+//! decoding and checking there. Times are processor time, each side the best of rounds taken in
+//! turns.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -56,20 +58,41 @@ impl Output {
 #[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let text = std::fs::read_to_string("tests/load/calls/cases.json").context("run in the root of the repository")?;
+    let text = std::fs::read_to_string("tests/load/calls/cases.json")
+        .context("run in the root of the repository")?;
     let sets: Vec<Set> = serde_json::from_str(&text)?;
     let all: Value = serde_json::from_str(&text)?;
-    let texts: Vec<_> = sets.iter().map(|set| set.outputs.iter().map(Output::text).collect::<Vec<_>>()).collect();
+    let texts: Vec<_> = sets
+        .iter()
+        .map(|set| set.outputs.iter().map(Output::text).collect::<Vec<_>>())
+        .collect();
     let work = json!({"times": arguments.times, "sets": all, "texts": texts});
     let ready = ready(&sets)?;
     let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
-        beside::best(&mut python, beside::in_python(&arguments.python, "tests/load/calls/check.py", &work)?);
-        beside::best(&mut here, [compared(&ready, arguments.times)?, graded(&ready, arguments.times)?]);
+        beside::best(
+            &mut python,
+            beside::in_python(&arguments.python, "tests/load/calls/check.py", &work)?,
+        );
+        beside::best(
+            &mut here,
+            [
+                compared(&ready, arguments.times)?,
+                graded(&ready, arguments.times)?,
+            ],
+        );
     }
     println!("{} outputs of {} tasks", ready.len(), sets.len());
-    for (what, python, here) in [("calls compared", python[0], here[0]), ("from text", python[1], here[1])] {
-        println!("  {what}: BFCL {:.1} us an output, here {:.2} us: {:.1} x", 1e6 * python, 1e6 * here, python / here);
+    for (what, python, here) in [
+        ("calls compared", python[0], here[0]),
+        ("from text", python[1], here[1]),
+    ] {
+        println!(
+            "  {what}: BFCL {:.1} us an output, here {:.2} us: {:.1} x",
+            1e6 * python,
+            1e6 * here,
+            python / here
+        );
     }
     Ok(())
 }
@@ -87,14 +110,21 @@ fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
     let table = GraderTable::new(Vec::new());
     let mut ready = Vec::new();
     for set in sets {
-        let task = json!({"type": "tools", "mode": "bfcl", "tools": set.tools, "expected": set.expected});
+        let task =
+            json!({"type": "tools", "mode": "bfcl", "tools": set.tools, "expected": set.expected});
         let task = Task::from_json(&task.to_string())?;
         let prepared = ToolsGrader.prepare(&task, &PrepareContext::new(&table))?;
         let checker = Arc::new(Checker::new(&task)?);
         for output in &set.outputs {
             let item = Item::text(&output.text());
             let (checker, prepared) = (Arc::clone(&checker), Arc::clone(&prepared));
-            ready.push(Ready { calls: checker.read(&item), checker, prepared, item, valid: output.valid });
+            ready.push(Ready {
+                calls: checker.read(&item),
+                checker,
+                prepared,
+                item,
+                valid: output.valid,
+            });
         }
     }
     Ok(ready)
@@ -105,7 +135,10 @@ fn compared(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
     let begun = cpu_of_this();
     for _ in 0..times {
         for output in ready {
-            ensure!(output.checker.agrees(black_box(&output.calls)) == output.valid, "the sides disagree");
+            ensure!(
+                output.checker.agrees(black_box(&output.calls)) == output.valid,
+                "the sides disagree"
+            );
         }
     }
     Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * ready.len()) as f64)
@@ -113,6 +146,9 @@ fn compared(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
 
 /// Processor time of an output graded from its text, in seconds.
 fn graded(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
-    let items: Vec<_> = ready.iter().map(|output| (output.prepared.as_ref(), &output.item, output.valid)).collect();
+    let items: Vec<_> = ready
+        .iter()
+        .map(|output| (output.prepared.as_ref(), &output.item, output.valid))
+        .collect();
     beside::graded(&items, times)
 }

@@ -1,5 +1,6 @@
-//! The binary that tests start cells from, because the binary of a test runs the test harness and not the hidden role.
-//! With `__escape` it gives up what a cell gives up and then tries to get out, as code in a compromised cell would.
+//! The binary that tests start cells from, because the binary of a test runs the test harness and
+//! not the hidden role. With `__escape` it gives up what a cell gives up and then tries to get out,
+//! as code in a compromised cell would.
 
 use std::io::{Error, PipeReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};
@@ -20,19 +21,26 @@ fn main() -> ExitCode {
     assay_node::sandboxes::answer_role().unwrap_or(ExitCode::FAILURE)
 }
 
-/// Prints what a process can do without walls, behind the first ones, and behind all of them. Numbers are `errno`; 0 is
-/// success.
+/// Prints what a process can do without walls, behind the first ones, and behind all of them.
+/// Numbers are `errno`; 0 is success.
 fn escape(port: u16) -> ExitCode {
-    let Ok((pipe, _writer)) = std::io::pipe() else { return ExitCode::FAILURE };
+    let Ok((pipe, _writer)) = std::io::pipe() else {
+        return ExitCode::FAILURE;
+    };
     let free = attempts(port, &pipe);
     let isolation = assay_cell::isolate(&[]);
     let isolated = attempts(port, &pipe);
     let confinement = isolation.confine();
     let confined = attempts(port, &pipe);
-    let report = json!({ "free": free, "isolated": isolated, "confined": confined, "walls": confinement });
+    let report =
+        json!({ "free": free, "isolated": isolated, "confined": confined, "walls": confinement });
     let mut out = std::io::stdout();
     let written = writeln!(out, "{report}").and_then(|()| out.flush());
-    if written.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if written.is_ok() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    }
 }
 
 fn attempts(port: u16, pipe: &PipeReader) -> Value {
@@ -61,7 +69,11 @@ fn parent() -> rustix::process::Pid {
 fn signal(process: i32) -> i32 {
     // SAFETY: signal 0 has no effect on the process.
     let answered = unsafe { libc::syscall(libc::SYS_tgkill, process, process, 0) };
-    if answered == 0 { 0 } else { Error::last_os_error().raw_os_error().unwrap_or(-1) }
+    if answered == 0 {
+        0
+    } else {
+        Error::last_os_error().raw_os_error().unwrap_or(-1)
+    }
 }
 
 /// Maps a page that could be executed.
@@ -71,7 +83,11 @@ fn map_code() -> i32 {
     let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
     // SAFETY: a new anonymous page, which is never executed and stays until the process ends.
     let page = unsafe { libc::mmap(std::ptr::null_mut(), 4_096, read | execute, private, -1, 0) };
-    if page == libc::MAP_FAILED { Error::last_os_error().raw_os_error().unwrap_or(-1) } else { 0 }
+    if page == libc::MAP_FAILED {
+        Error::last_os_error().raw_os_error().unwrap_or(-1)
+    } else {
+        0
+    }
 }
 
 /// Creates a segment of shared memory and removes it.
@@ -87,16 +103,27 @@ fn share_memory() -> i32 {
     }
 }
 
-/// Reads memory of another process at an invalid address: the error is `EFAULT` if reading that process is allowed, as
-/// for a debugger.
+/// Reads memory of another process at an invalid address: the error is `EFAULT` if reading that
+/// process is allowed, as for a debugger.
 #[expect(unsafe_code, reason = "no safe wrapper exists")]
 fn read_memory(process: i32) -> i32 {
     let mut byte = 0u8;
-    let here = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let there = libc::iovec { iov_base: std::ptr::without_provenance_mut(1), iov_len: 1 };
+    let here = libc::iovec {
+        iov_base: (&raw mut byte).cast(),
+        iov_len: 1,
+    };
+    let there = libc::iovec {
+        iov_base: std::ptr::without_provenance_mut(1),
+        iov_len: 1,
+    };
     // SAFETY: both vectors live as long as the call, and the byte may be written to.
-    let read = unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
-    if read >= 0 { 0 } else { Error::last_os_error().raw_os_error().unwrap_or(-1) }
+    let read =
+        unsafe { libc::process_vm_readv(process, &raw const here, 1, &raw const there, 1, 0) };
+    if read >= 0 {
+        0
+    } else {
+        Error::last_os_error().raw_os_error().unwrap_or(-1)
+    }
 }
 
 fn errno<T, E: Into<Error>>(result: Result<T, E>) -> i32 {

@@ -1,4 +1,5 @@
-//! `assay-fill`: writes a record of many grades through the store, to measure and look at what reads it.
+//! `assay-fill`: writes a record of many grades through the store, to measure and look at what
+//! reads it.
 
 use std::io::Write;
 use std::path::Path;
@@ -30,28 +31,44 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let arguments = Arguments::parse();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(fill(&arguments))?;
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(fill(&arguments))?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn fill(arguments: &Arguments) -> anyhow::Result<()> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
-    let amount = Amount { grades: arguments.grades, seed: arguments.seed, until_us: clock.unix_us() };
+    let amount = Amount {
+        grades: arguments.grades,
+        seed: arguments.seed,
+        until_us: clock.unix_us(),
+    };
     let mut options = StoreOptions::new(&arguments.database);
     options.close_timeout = std::time::Duration::from_secs(600);
     let store = Arc::new(DurableStore::open(&options, Arc::clone(&clock)).await?);
     let every = (arguments.grades / 50).max(1);
     let mut next = every;
-    let written = filling::fill(assay_tests::config(Path::new(""))?, &store, amount, |written| {
-        if written >= next {
-            next += every;
-            let rate = written as f64 / clock.monotonic().as_secs_f64();
-            // A line that cannot be shown is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "{written} grades, {rate:.0} a second");
-        }
-    })
+    let written = filling::fill(
+        assay_tests::config(Path::new(""))?,
+        &store,
+        amount,
+        |written| {
+            if written >= next {
+                next += every;
+                let rate = written as f64 / clock.monotonic().as_secs_f64();
+                // A line that cannot be shown is no reason to stop.
+                let _ = writeln!(std::io::stderr(), "{written} grades, {rate:.0} a second");
+            }
+        },
+    )
     .await?;
     store.close().await?;
-    writeln!(std::io::stdout(), "{written} grades in {:.0} s", clock.monotonic().as_secs_f64())?;
+    writeln!(
+        std::io::stdout(),
+        "{written} grades in {:.0} s",
+        clock.monotonic().as_secs_f64()
+    )?;
     Ok(())
 }

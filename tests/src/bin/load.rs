@@ -1,7 +1,9 @@
-//! `assay-load`: batches over HTTP with recording on, beside the same batches in-process without it, in alternating rounds
-//! of one run on one machine. Prints rates, their ratio, and the p50 and p99 of a batch.
+//! `assay-load`: batches over HTTP with recording on, beside the same batches in-process without
+//! it, in alternating rounds of one run on one machine. Prints rates, their ratio, and the p50 and
+//! p99 of a batch.
 //!
-//! Client, service and workers share the cores of the machine. Outcomes are not cached, so that each item is graded.
+//! Client, service and workers share the cores of the machine. Outcomes are not cached, so that
+//! each item is graded.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -47,7 +49,10 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let arguments = Arguments::parse();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(arguments))?;
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(run(arguments))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -75,14 +80,23 @@ async fn run(arguments: Arguments) -> anyhow::Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let http = reqwest::Client::new();
 
-    let (mut grading, mut whole, mut over_http) = (Rate::default(), Rate::default(), Rate::default());
+    let (mut grading, mut whole, mut over_http) =
+        (Rate::default(), Rate::default(), Rate::default());
     let mut latencies = Vec::new();
     let clock = SystemClock::new();
     for round in 0..arguments.rounds {
         let counted = round > 0;
-        let span = timed(&clock, in_process(&here, &bodies, arguments.in_flight, false)).await?;
+        let span = timed(
+            &clock,
+            in_process(&here, &bodies, arguments.in_flight, false),
+        )
+        .await?;
         grading.add(counted, &bodies, arguments.batch, span);
-        let span = timed(&clock, in_process(&here, &bodies, arguments.in_flight, true)).await?;
+        let span = timed(
+            &clock,
+            in_process(&here, &bodies, arguments.in_flight, true),
+        )
+        .await?;
         whole.add(counted, &bodies, arguments.batch, span);
         let span = timed(&clock, post_all(&http, &url, &bodies, arguments.in_flight)).await?;
         over_http.add(counted, &bodies, arguments.batch, span);
@@ -111,23 +125,44 @@ fn bodies(arguments: &Arguments) -> anyhow::Result<Vec<Vec<u8>>> {
     let items: Vec<Value> = match &arguments.items {
         None => rollouts::items(size * arguments.batches),
         Some(file) => {
-            let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
-            let lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+            let text = std::fs::read_to_string(file)
+                .with_context(|| format!("cannot read `{}`", file.display()))?;
+            let lines: Vec<Value> = text
+                .lines()
+                .map(serde_json::from_str)
+                .collect::<Result<_, _>>()?;
             ensure!(!lines.is_empty(), "`{}` has no item", file.display());
             let without_id = |mut item: Value| {
                 // Lines repeat to fill the batches; ids must not.
                 item.as_object_mut().map(|fields| fields.remove("id"));
                 item
             };
-            lines.into_iter().map(without_id).cycle().take(size * arguments.batches).collect()
+            lines
+                .into_iter()
+                .map(without_id)
+                .cycle()
+                .take(size * arguments.batches)
+                .collect()
         }
     };
     let batches = items.chunks(size).enumerate();
-    Ok(batches.map(|(step, items)| json!({ "run": "load", "step": step, "items": items }).to_string().into()).collect())
+    Ok(batches
+        .map(|(step, items)| {
+            json!({ "run": "load", "step": step, "items": items })
+                .to_string()
+                .into()
+        })
+        .collect())
 }
 
-/// Grades every body without HTTP and without a record; with `json`, from the body's bytes to the reply's.
-async fn in_process(node: &Arc<Node>, bodies: &Arc<Vec<Vec<u8>>>, in_flight: usize, json: bool) -> anyhow::Result<()> {
+/// Grades every body without HTTP and without a record; with `json`, from the body's bytes to the
+/// reply's.
+async fn in_process(
+    node: &Arc<Node>,
+    bodies: &Arc<Vec<Vec<u8>>>,
+    in_flight: usize,
+    json: bool,
+) -> anyhow::Result<()> {
     let mut batches = Vec::new();
     for body in bodies.iter() {
         batches.push(if json { None } else { Some(read(body)?) });
@@ -135,7 +170,10 @@ async fn in_process(node: &Arc<Node>, bodies: &Arc<Vec<Vec<u8>>>, in_flight: usi
     let mut running = JoinSet::new();
     for (at, batch) in batches.into_iter().enumerate() {
         if running.len() == in_flight {
-            running.join_next().await.context("a batch is running")???;
+            running
+                .join_next()
+                .await
+                .context("a batch is running")???;
         }
         let (node, bodies) = (Arc::clone(node), Arc::clone(bodies));
         running.spawn(async move {
@@ -158,7 +196,10 @@ async fn in_process(node: &Arc<Node>, bodies: &Arc<Vec<Vec<u8>>>, in_flight: usi
 
 fn read(body: &[u8]) -> anyhow::Result<Batch> {
     let decoded = assay_wire::decode(body, &DecodeLimits { items: usize::MAX })?;
-    Ok(Batch::new("load", decoded.items.into_iter().map(batch::item).collect()))
+    Ok(Batch::new(
+        "load",
+        decoded.items.into_iter().map(batch::item).collect(),
+    ))
 }
 
 async fn post_all(
@@ -170,7 +211,10 @@ async fn post_all(
     let mut running = JoinSet::new();
     for body in bodies.iter() {
         if running.len() == in_flight {
-            running.join_next().await.context("a batch is running")???;
+            running
+                .join_next()
+                .await
+                .context("a batch is running")???;
         }
         let (http, url, body) = (http.clone(), url.to_owned(), body.clone());
         running.spawn(async move { post(&http, &url, body).await });
@@ -182,16 +226,31 @@ async fn post_all(
 }
 
 async fn post(http: &reqwest::Client, url: &str, body: Vec<u8>) -> anyhow::Result<()> {
-    let response = http.post(url).header("content-type", "application/json").body(body).send().await?;
+    let response = http
+        .post(url)
+        .header("content-type", "application/json")
+        .body(body)
+        .send()
+        .await?;
     let status = response.status();
     let reply = response.bytes().await?;
-    ensure!(status.is_success(), "the service answered {status}: {}", String::from_utf8_lossy(&reply));
-    let recorded = reply.windows(15).filter(|window| window == b"\"recorded\":true").count();
+    ensure!(
+        status.is_success(),
+        "the service answered {status}: {}",
+        String::from_utf8_lossy(&reply)
+    );
+    let recorded = reply
+        .windows(15)
+        .filter(|window| window == b"\"recorded\":true")
+        .count();
     ensure!(recorded > 0, "grades were not recorded");
     Ok(())
 }
 
-async fn timed(clock: &SystemClock, work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<Duration> {
+async fn timed(
+    clock: &SystemClock,
+    work: impl Future<Output = anyhow::Result<()>>,
+) -> anyhow::Result<Duration> {
     let started = clock.monotonic();
     work.await?;
     Ok(clock.monotonic().saturating_sub(started))
@@ -219,18 +278,39 @@ impl Rate {
 
 #[expect(clippy::print_stdout, reason = "the report is what the command is for")]
 fn report(arguments: &Arguments, [grading, whole, over_http]: [&Rate; 3], latencies: &[Duration]) {
-    let at = |share: usize| latencies.get(latencies.len() * share / 100).copied().unwrap_or_default();
+    let at = |share: usize| {
+        latencies
+            .get(latencies.len() * share / 100)
+            .copied()
+            .unwrap_or_default()
+    };
     let share = |rate: &Rate| 100.0 * over_http.per_second() / rate.per_second();
-    println!("batches of {} items, {} in flight", arguments.batch, arguments.in_flight);
-    println!("in-process, grading only        {:>9.0} items/s", grading.per_second());
-    println!("in-process, JSON in and out     {:>9.0} items/s", whole.per_second());
-    println!("HTTP, recording on              {:>9.0} items/s", over_http.per_second());
+    println!(
+        "batches of {} items, {} in flight",
+        arguments.batch, arguments.in_flight
+    );
+    println!(
+        "in-process, grading only        {:>9.0} items/s",
+        grading.per_second()
+    );
+    println!(
+        "in-process, JSON in and out     {:>9.0} items/s",
+        whole.per_second()
+    );
+    println!(
+        "HTTP, recording on              {:>9.0} items/s",
+        over_http.per_second()
+    );
     println!(
         "HTTP share of in-process        {:>8.1} % (JSON in and out), {:.1} % (grading only)",
         share(whole),
         share(grading)
     );
-    println!("a batch alone over HTTP         p50 {:.1} ms, p99 {:.1} ms", ms(at(50)), ms(at(99)));
+    println!(
+        "a batch alone over HTTP         p50 {:.1} ms, p99 {:.1} ms",
+        ms(at(50)),
+        ms(at(99))
+    );
 }
 
 fn ms(span: Duration) -> f64 {

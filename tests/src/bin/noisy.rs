@@ -1,5 +1,6 @@
-//! `assay-noisy`: the service with one grader more, whose verdicts are wrong as often as its task says. It is what the experiment of
-//! `tests/load/noisy_learning.py` trains against, and serves nobody else.
+//! `assay-noisy`: the service with one grader more, whose verdicts are wrong as often as its task
+//! says. It is what the experiment of `tests/load/noisy_learning.py` trains against, and serves
+//! nobody else.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -7,8 +8,9 @@ use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
 use assay_core::{
-    BoxFuture, Checked, Completion, ErrorCode, Fault, Grade, GradeContext, Grader, Hash, Item, Lane, Nested, Outcome,
-    PrepareContext, Prepared, Random, Score, Spec, Task, TaskError, Verdict, VerdictSpec,
+    BoxFuture, Checked, Completion, ErrorCode, Fault, Grade, GradeContext, Grader, Hash, Item,
+    Lane, Nested, Outcome, PrepareContext, Prepared, Random, Score, Spec, Task, TaskError, Verdict,
+    VerdictSpec,
 };
 use assay_node::{Config, Node};
 use clap::Parser;
@@ -16,7 +18,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Serve, with a grader that errs as often as its task says. Reads `assay.toml` of the folder it is started in.
+/// Serve, with a grader that errs as often as its task says. Reads `assay.toml` of the folder it is
+/// started in.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on; port 0 takes a free one, which the log names
@@ -32,15 +35,27 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let arguments = Arguments::parse();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(serve(arguments))?;
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(serve(arguments))?;
     Ok(ExitCode::SUCCESS)
 }
 
-#[expect(clippy::disallowed_methods, reason = "the environment is a service's configuration, as for `assay serve`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is a service's configuration, as for `assay serve`"
+)]
 async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     let listen = ("server", "listen", arguments.listen.to_string().into());
-    let database = arguments.database.map(|database| ("store", "database", database.into()));
-    let config = Config::load(None, std::env::vars_os(), std::iter::once(listen).chain(database).collect())?;
+    let database = arguments
+        .database
+        .map(|database| ("store", "database", database.into()));
+    let config = Config::load(
+        None,
+        std::env::vars_os(),
+        std::iter::once(listen).chain(database).collect(),
+    )?;
     assay_node::observe::logs(&config.log)?;
     let node = Node::with_graders(config, vec![Arc::new(Noisy)]).await?;
     let listener = node.listen().await?;
@@ -54,9 +69,10 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
 
 /// Grades by the grader of another task and turns its verdict with a given probability.
 ///
-/// Whether a verdict is turned is decided by a number that looks random and is made of the seed, the prompt, the completion and
-/// `meta.sample`. So the same item always has the same verdict, and two equal completions of a group err independently where the
-/// trainer numbers them. Seeds and items that are the same in two tasks have the same numbers: of two tasks with different
+/// Whether a verdict is turned is decided by a number that looks random and is made of the seed,
+/// the prompt, the completion and `meta.sample`. So the same item always has the same verdict, and
+/// two equal completions of a group err independently where the trainer numbers them. Seeds and
+/// items that are the same in two tasks have the same numbers: of two tasks with different
 /// probabilities the one with the larger turns what the other turns, and more.
 struct Noisy;
 
@@ -69,8 +85,16 @@ static SPEC: Spec = Spec {
     example_task: r#"{"type":"noisy","false_positives":0,"false_negatives":0,"seed":1,"of":{"type":"math","answer":"5"}}"#,
     example_completion: "5",
     verdicts: &[
-        VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "passed and not turned, or turned" },
-        VerdictSpec { verdict: Verdict::WRONG_ANSWER, pass: Some(false), meaning: "refused and not turned, or turned" },
+        VerdictSpec {
+            verdict: Verdict::CORRECT,
+            pass: Some(true),
+            meaning: "passed and not turned, or turned",
+        },
+        VerdictSpec {
+            verdict: Verdict::WRONG_ANSWER,
+            pass: Some(false),
+            meaning: "refused and not turned, or turned",
+        },
     ],
     measures: &[],
     deterministic: true,
@@ -100,21 +124,37 @@ struct NoisyTask {
 
 impl NoisyTask {
     fn read(task: &Task) -> Result<Self, TaskError> {
-        let Body { false_positives, false_negatives, seed, of } = task.parse()?;
-        for (pointer, rate) in [("/false_positives", false_positives), ("/false_negatives", false_negatives)] {
+        let Body {
+            false_positives,
+            false_negatives,
+            seed,
+            of,
+        } = task.parse()?;
+        for (pointer, rate) in [
+            ("/false_positives", false_positives),
+            ("/false_negatives", false_negatives),
+        ] {
             if !(0.0..=1.0).contains(&rate) {
                 let message = format!("a probability is from 0 to 1: {rate}");
                 return Err(TaskError::new(ErrorCode::InvalidTask, pointer, message));
             }
         }
         let of = Task::from_raw(&of).map_err(within)?;
-        Ok(Self { false_positives, false_negatives, seed, of })
+        Ok(Self {
+            false_positives,
+            false_negatives,
+            seed,
+            of,
+        })
     }
 }
 
 /// An error of the task within, as one of the task around it.
 fn within(error: TaskError) -> TaskError {
-    TaskError { pointer: format!("/of{}", error.pointer), ..error }
+    TaskError {
+        pointer: format!("/of{}", error.pointer),
+        ..error
+    }
 }
 
 impl Grader for Noisy {
@@ -126,9 +166,14 @@ impl Grader for Noisy {
         cx.check_nested(&NoisyTask::read(task)?.of).map_err(within)
     }
 
-    fn prepare(&self, task: &Task, cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let at_fault =
-            |error: TaskError| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()));
+    fn prepare(
+        &self,
+        task: &Task,
+        cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let at_fault = |error: TaskError| {
+            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+        };
         let task = NoisyTask::read(task).map_err(at_fault)?;
         let of = cx.nested(&task.of)?;
         Ok(Arc::new(PreparedNoisy { task, of }))
@@ -144,17 +189,39 @@ impl PreparedNoisy {
     /// The grade with its verdict as it is told; one without a notion of pass counts as none.
     fn told(&self, item: &Item, grade: Grade) -> Grade {
         let right = self.of.spec.pass(grade.verdict) == Some(true);
-        let probability = if right { self.task.false_negatives } else { self.task.false_positives };
+        let probability = if right {
+            self.task.false_negatives
+        } else {
+            self.task.false_positives
+        };
         let turned = self.random(item).happens(probability);
-        let (verdict, score) =
-            if right == turned { (Verdict::WRONG_ANSWER, Score::ZERO) } else { (Verdict::CORRECT, Score::ONE) };
-        let evidence = grade.evidence.text("verdict", grade.verdict.as_str()).value("turned", turned);
-        Grade { verdict, score, evidence, components: Vec::new(), steps: Vec::new(), ..grade }
+        let (verdict, score) = if right == turned {
+            (Verdict::WRONG_ANSWER, Score::ZERO)
+        } else {
+            (Verdict::CORRECT, Score::ONE)
+        };
+        let evidence = grade
+            .evidence
+            .text("verdict", grade.verdict.as_str())
+            .value("turned", turned);
+        Grade {
+            verdict,
+            score,
+            evidence,
+            components: Vec::new(),
+            steps: Vec::new(),
+            ..grade
+        }
     }
 
     fn random(&self, item: &Item) -> Random {
         let prompt = item.prompt.as_ref().map(Completion::hash);
-        let sample = item.meta.rest.get("sample").map(|sample| sample.get().to_owned()).unwrap_or_default();
+        let sample = item
+            .meta
+            .rest
+            .get("sample")
+            .map(|sample| sample.get().to_owned())
+            .unwrap_or_default();
         let key = Hash::of_parts(&[
             &self.task.seed.to_le_bytes(),
             prompt.as_ref().map_or(&[][..], |prompt| prompt.as_bytes()),
@@ -168,7 +235,11 @@ impl PreparedNoisy {
 }
 
 impl Prepared for PreparedNoisy {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             let mut outcomes = Vec::with_capacity(items.len());
             for item in items {
@@ -213,19 +284,26 @@ mod tests {
     fn item(prompt: &str, completion: &str, sample: u64) -> Item {
         let mut item = Item::text(completion);
         item.prompt = Some(Completion::Text(prompt.into()));
-        item.meta.rest.insert("sample".to_owned(), serde_json::Value::from(sample).into());
+        item.meta
+            .rest
+            .insert("sample".to_owned(), serde_json::Value::from(sample).into());
         item
     }
 
     /// Whether each item passes.
     async fn passes(task: &Task, items: &[Item]) -> Vec<bool> {
         let table = table();
-        let prepared = Noisy.prepare(task, &PrepareContext::new(&table)).unwrap_or_else(|error| panic!("{error}"));
+        let prepared = Noisy
+            .prepare(task, &PrepareContext::new(&table))
+            .unwrap_or_else(|error| panic!("{error}"));
         let items: Vec<&Item> = items.iter().collect();
         let outcomes = prepared.grade(&items, &GradeContext::default()).await;
         let passed = |outcome: &Outcome| {
             let grade = outcome.grade().unwrap();
-            assert_eq!(grade.score == Score::ONE, SPEC.pass(grade.verdict) == Some(true));
+            assert_eq!(
+                grade.score == Score::ONE,
+                SPEC.pass(grade.verdict) == Some(true)
+            );
             grade.score == Score::ONE
         };
         outcomes.iter().map(passed).collect()
@@ -238,7 +316,11 @@ mod tests {
     #[tokio::test]
     async fn verdicts_are_turned_as_often_as_the_task_says() {
         let task = task(0.1, 0.3, 1, SUM);
-        let [right, wrong] = ["132", "131"].map(|text| (0..4_000).map(|n| item("47+85=", text, n)).collect::<Vec<_>>());
+        let [right, wrong] = ["132", "131"].map(|text| {
+            (0..4_000)
+                .map(|n| item("47+85=", text, n))
+                .collect::<Vec<_>>()
+        });
         // Four standard errors are 0.029 and 0.019.
         assert!((share(&passes(&task, &right).await) - 0.7).abs() < 0.029);
         assert!((share(&passes(&task, &wrong).await) - 0.1).abs() < 0.019);
@@ -246,15 +328,27 @@ mod tests {
 
     #[tokio::test]
     async fn without_noise_the_verdict_is_the_other_graders() {
-        let items = [item("47+85=", "132", 0), item("47+85=", "13", 1), item("47+85=", "", 2)];
-        assert_eq!(passes(&task(0.0, 0.0, 1, SUM), &items).await, [true, false, false]);
-        assert_eq!(passes(&task(1.0, 1.0, 1, SUM), &items).await, [false, true, true]);
+        let items = [
+            item("47+85=", "132", 0),
+            item("47+85=", "13", 1),
+            item("47+85=", "", 2),
+        ];
+        assert_eq!(
+            passes(&task(0.0, 0.0, 1, SUM), &items).await,
+            [true, false, false]
+        );
+        assert_eq!(
+            passes(&task(1.0, 1.0, 1, SUM), &items).await,
+            [false, true, true]
+        );
     }
 
     #[tokio::test]
     async fn the_same_item_has_the_same_verdict_and_any_other_one_of_its_own() {
         let verdicts = async |seed, prompt, completion, first: u64| {
-            let items: Vec<Item> = (first..first + 256).map(|n| item(prompt, completion, n)).collect();
+            let items: Vec<Item> = (first..first + 256)
+                .map(|n| item(prompt, completion, n))
+                .collect();
             passes(&task(0.5, 0.5, seed, SUM), &items).await
         };
         let these = verdicts(1, "47+85=", "132", 0).await;
@@ -265,7 +359,11 @@ mod tests {
             verdicts(1, "47+85=", "131", 0).await,
             verdicts(1, "47+85=", "132", 256).await,
         ] {
-            let same: Vec<bool> = these.iter().zip(&others).map(|(one, other)| one == other).collect();
+            let same: Vec<bool> = these
+                .iter()
+                .zip(&others)
+                .map(|(one, other)| one == other)
+                .collect();
             // Four standard errors about one half.
             assert!((share(&same) - 0.5).abs() < 0.125, "{}", share(&same));
         }
@@ -274,11 +372,30 @@ mod tests {
     #[test]
     fn what_is_wrong_in_a_task_is_pointed_to() {
         let table = table();
-        let pointer = |task: &Task| Noisy.check(task, &PrepareContext::new(&table)).unwrap_err().pointer;
+        let pointer = |task: &Task| {
+            Noisy
+                .check(task, &PrepareContext::new(&table))
+                .unwrap_err()
+                .pointer
+        };
         assert_eq!(pointer(&task(1.5, 0.0, 1, SUM)), "/false_positives");
         assert_eq!(pointer(&task(0.0, -0.1, 1, SUM)), "/false_negatives");
-        assert_eq!(pointer(&task(0.0, 0.0, 1, r#"{"type":"guess"}"#)), "/of/type");
-        assert_eq!(pointer(&task(0.0, 0.0, 1, r#"{"type":"structured","extract":"some"}"#)), "/of/extract");
-        assert_eq!(pointer(&Task::from_json(r#"{"type":"noisy","rate":1}"#).unwrap()), "/rate");
+        assert_eq!(
+            pointer(&task(0.0, 0.0, 1, r#"{"type":"guess"}"#)),
+            "/of/type"
+        );
+        assert_eq!(
+            pointer(&task(
+                0.0,
+                0.0,
+                1,
+                r#"{"type":"structured","extract":"some"}"#
+            )),
+            "/of/extract"
+        );
+        assert_eq!(
+            pointer(&Task::from_json(r#"{"type":"noisy","rate":1}"#).unwrap()),
+            "/rate"
+        );
     }
 }

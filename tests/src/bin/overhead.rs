@@ -1,7 +1,8 @@
 //! `assay-overhead`: what statistics and policies cost beside the grading of mathematics.
 //!
-//! The same batch is graded and rendered with and without them in turns, in this process, recording into memory. Processor time of
-//! all threads counts; the median of the rounds' ratios is told, with the middle half of them.
+//! The same batch is graded and rendered with and without them in turns, in this process, recording
+//! into memory. Processor time of all threads counts; the median of the rounds' ratios is told,
+//! with the middle half of them.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -44,9 +45,17 @@ fn settings(policy: Option<&String>) -> anyhow::Result<Vec<(&'static str, Value,
     });
     let composed = policy.map_or(Ok(built_in), |json| serde_json::from_str(json))?;
     Ok(vec![
-        ("statistics", json!(["p_hat", "passk", "grpo", "informative", "answers"]), Value::Null),
+        (
+            "statistics",
+            json!(["p_hat", "passk", "grpo", "informative", "answers"]),
+            Value::Null,
+        ),
         ("policy", json!([]), composed.clone()),
-        ("statistics and policy", json!(["p_hat", "passk", "grpo", "informative", "answers"]), composed),
+        (
+            "statistics and policy",
+            json!(["p_hat", "passk", "grpo", "informative", "answers"]),
+            composed,
+        ),
     ])
 }
 
@@ -55,7 +64,10 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let arguments = Arguments::parse();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(run(&arguments))?;
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(run(&arguments))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -65,7 +77,10 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
     config.store.database = "sqlite::memory:".to_owned();
     config.engine.outcome_bytes = 0;
     let node = Node::start(config).await?;
-    println!("{} items in groups of eight, processor time of a batch", arguments.batch);
+    println!(
+        "{} items in groups of eight, processor time of a batch",
+        arguments.batch
+    );
     let mut batches = 0;
     for (name, statistics, policy) in settings(arguments.policy.as_ref())? {
         let (mut plain_times, mut ratios) = (Vec::new(), Vec::new());
@@ -80,7 +95,9 @@ async fn run(arguments: &Arguments) -> anyhow::Result<()> {
             }
         }
         let ([_, plain, _], [low, middle, high]) = (quartiles(plain_times), quartiles(ratios));
-        println!("{name:22} {plain:6.1} ms without; with them {middle:+.1} % [{low:+.1}, {high:+.1}]");
+        println!(
+            "{name:22} {plain:6.1} ms without; with them {middle:+.1} % [{low:+.1}, {high:+.1}]"
+        );
     }
     node.stop().await;
     Ok(())
@@ -94,22 +111,36 @@ fn quartiles(mut numbers: Vec<f64>) -> [f64; 3] {
 }
 
 /// Processor time of one batch, from decoding to the rendered reply, in seconds.
-async fn time(node: &Node, items: usize, number: usize, statistics: &Value, policy: &Value) -> anyhow::Result<f64> {
-    let mut body = json!({ "items": rollouts::items_from(number * items, items), "statistics": statistics });
+async fn time(
+    node: &Node,
+    items: usize,
+    number: usize,
+    statistics: &Value,
+    policy: &Value,
+) -> anyhow::Result<f64> {
+    let mut body =
+        json!({ "items": rollouts::items_from(number * items, items), "statistics": statistics });
     body["policy"] = policy.clone();
     let body = body.to_string();
     let begun = cpu_of_this();
     let decoded = assay_wire::decode(body.as_bytes(), &DecodeLimits { items })?;
     let head = decoded.head.clone();
-    let mut graded = assay_engine::Batch::new("overhead", decoded.items.into_iter().map(batch::item).collect());
+    let mut graded = assay_engine::Batch::new(
+        "overhead",
+        decoded.items.into_iter().map(batch::item).collect(),
+    );
     if let Some(json) = head.policy.filter(Value::is_object) {
         graded.policy = Policy::inline(&json)?;
     }
-    graded.statistics =
-        head.statistics.iter().filter_map(|name| assay_correction::Statistic::from_name(name)).collect();
+    graded.statistics = head
+        .statistics
+        .iter()
+        .filter_map(|name| assay_correction::Statistic::from_name(name))
+        .collect();
     let reply = node.engine().grade(graded, Mode::Whole).await?;
     let rendered = render::whole(&reply, &[]);
-    // The record follows in the background; what it costs belongs to this batch and not to the next.
+    // The record follows in the background; what it costs belongs to this batch and not to the
+    // next.
     tokio::time::sleep(SETTLED).await;
     let took = (cpu_of_this() - begun).as_secs_f64();
     ensure!(!rendered.is_empty(), "the reply is empty");

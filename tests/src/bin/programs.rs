@@ -1,12 +1,15 @@
-//! `assay-programs`: programs in cells beside native `python3 -I -S`, in one run on one machine: a trivial program's rate and
-//! latency with one cell and with two, programs that keep the processor busy, and memory. Times of processes are processor time.
+//! `assay-programs`: programs in cells beside native `python3 -I -S`, in one run on one machine: a
+//! trivial program's rate and latency with one cell and with two, programs that keep the processor
+//! busy, and memory. Times of processes are processor time.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use assay_cell::program::{Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND};
+use assay_cell::program::{
+    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+};
 use assay_cell::{CellOptions, Cells};
 use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Work;
@@ -38,7 +41,10 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let arguments = Arguments::parse();
-    tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(measure(&arguments))?;
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?
+        .block_on(measure(&arguments))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -46,20 +52,27 @@ fn main() -> anyhow::Result<ExitCode> {
 async fn measure(arguments: &Arguments) -> anyhow::Result<()> {
     let python = interpreter()?;
     let native = native_trivial(&python, arguments.native_runs)?;
-    println!("native python3 -I -S, trivial program: {:.2} ms of processor time a run", millis(native));
+    println!(
+        "native python3 -I -S, trivial program: {:.2} ms of processor time a run",
+        millis(native)
+    );
     let mut rates = Vec::new();
     for count in [1, 2] {
         let measured = trivial(count, arguments.runs).await?;
         let rate = measured.runs as f64 / measured.wall.as_secs_f64();
         let cpu = measured.cpu.div_f64(measured.runs as f64);
         println!(
-            "{count} cell(s): {rate:.0} runs/s; processor {:.2} ms a run ({:.1} x native); ask to answer p50 {:.2} ms, p99 {:.2} ms",
+            "{count} cell(s): {rate:.0} runs/s; processor {:.2} ms a run ({:.1} x native); ask to \
+             answer p50 {:.2} ms, p99 {:.2} ms",
             millis(cpu),
             native.as_secs_f64() / cpu.as_secs_f64(),
             millis(measured.p50),
             millis(measured.p99)
         );
-        println!("  memory of a cell that ran them: {:.1} MiB private", measured.private_kib as f64 / 1024.0);
+        println!(
+            "  memory of a cell that ran them: {:.1} MiB private",
+            measured.private_kib as f64 / 1024.0
+        );
         rates.push(rate);
     }
     println!("two cells beside one: {:.2} x", rates[1] / rates[0]);
@@ -94,7 +107,11 @@ async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
                 let asked = clock.monotonic();
                 let ran = run(cells, code, lane * runs + number).await?;
                 latencies.push(clock.monotonic().saturating_sub(asked));
-                ensure!(ran.end == End::Finished, "the trivial program ended with {:?}", ran.end);
+                ensure!(
+                    ran.end == End::Finished,
+                    "the trivial program ended with {:?}",
+                    ran.end
+                );
             }
             Ok(latencies)
         }
@@ -105,8 +122,20 @@ async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
     let private_kib = private_kib_of_a_child();
     let mut latencies: Vec<Duration> = latencies.concat();
     latencies.sort_unstable();
-    let at = |share: usize| latencies.get(latencies.len() * share / 100).copied().unwrap_or_default();
-    let measured = Measured { runs: latencies.len(), wall, cpu, p50: at(50), p99: at(99), private_kib };
+    let at = |share: usize| {
+        latencies
+            .get(latencies.len() * share / 100)
+            .copied()
+            .unwrap_or_default()
+    };
+    let measured = Measured {
+        runs: latencies.len(),
+        wall,
+        cpu,
+        p50: at(50),
+        p99: at(99),
+        private_kib,
+    };
     cells.stop().await;
     Ok(measured)
 }
@@ -115,24 +144,31 @@ async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
 #[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
 async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
     let cells = cells(1)?;
-    let mut files: Vec<PathBuf> =
-        std::fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect::<Result<_, _>>()?;
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<_, _>>()?;
     files.retain(|file| file.extension().is_some_and(|extension| extension == "py"));
     files.sort();
     let start = native(python, "pass")?.0;
     let (mut ratios, mut seconds) = (Vec::new(), Vec::new());
     for file in &files {
-        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let text = std::fs::read_to_string(file)
+            .with_context(|| format!("cannot read `{}`", file.display()))?;
         let code = compile(&cells, &text).await?;
         let (native, expected) = native(python, &text)?;
         let native = native.saturating_sub(start);
         let before = cpu_of_children();
         let ran = run(&cells, &code, 0).await?;
         let cpu = cpu_of_children().saturating_sub(before);
-        ensure!(ran.end == End::Finished && ran.stdout == expected, "`{}` gave {ran:?}", file.display());
+        ensure!(
+            ran.end == End::Finished && ran.stdout == expected,
+            "`{}` gave {ran:?}",
+            file.display()
+        );
         let ratio = cpu.as_secs_f64() / native.as_secs_f64();
         println!(
-            "{:14} native {:5.0} ms, cell {:5.0} ms, {ratio:.2} x; {:.2e} of work, {:.2e} a native second",
+            "{:14} native {:5.0} ms, cell {:5.0} ms, {ratio:.2} x; {:.2e} of work, {:.2e} a \
+             native second",
             file.file_stem().unwrap_or_default().display().to_string(),
             millis(native),
             millis(cpu),
@@ -142,9 +178,12 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
         ratios.push(ratio);
         seconds.push(ran.work as f64 / native.as_secs_f64());
     }
-    let mean = |values: &[f64]| (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp();
+    let mean = |values: &[f64]| {
+        (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+    };
     println!(
-        "geometric mean of {}: {:.2} x native; {:.2e} of work a native second (a second of a limit is {:.2e})",
+        "geometric mean of {}: {:.2} x native; {:.2e} of work a native second (a second of a \
+         limit is {:.2e})",
         ratios.len(),
         mean(&ratios),
         mean(&seconds),
@@ -158,12 +197,23 @@ fn cells(count: usize) -> anyhow::Result<Cells> {
     let images = assay_tests::config(Path::new(""))?.cells.images;
     let program = std::env::current_exe()?;
     let arguments = Work::Programs(images).arguments(&[]);
-    Ok(Cells::new(CellOptions { program, arguments, count, uses: u32::MAX }))
+    Ok(Cells::new(CellOptions {
+        program,
+        arguments,
+        count,
+        uses: u32::MAX,
+    }))
 }
 
 async fn compile(cells: &Cells, text: &str) -> anyhow::Result<Vec<u8>> {
-    let parts = vec![Part { name: "main.py".to_owned(), text: text.to_owned() }];
-    let request = Request::Compile(Compile { language: "python".to_owned(), parts });
+    let parts = vec![Part {
+        name: "main.py".to_owned(),
+        text: text.to_owned(),
+    }];
+    let request = Request::Compile(Compile {
+        language: "python".to_owned(),
+        parts,
+    });
     match cells.ask(&request, PATIENCE).await? {
         Reply::Compiled(Compiled::Code(code)) => Ok(code),
         other => bail!("the program does not compile: {other:?}"),
@@ -175,7 +225,11 @@ async fn run(cells: &Cells, code: &[u8], number: usize) -> anyhow::Result<Ran> {
         language: "python".to_owned(),
         code: code.to_vec(),
         test: Test::Stdin(format!("1 2 3 {number}\n").into_bytes()),
-        limits: Limits { work: 60 * WORK_PER_SECOND, memory_bytes: 1 << 30, output_bytes: 1 << 20 },
+        limits: Limits {
+            work: 60 * WORK_PER_SECOND,
+            memory_bytes: 1 << 30,
+            output_bytes: 1 << 20,
+        },
         seed: 0,
     });
     match cells.ask(&request, PATIENCE).await? {
@@ -186,7 +240,9 @@ async fn run(cells: &Cells, code: &[u8], number: usize) -> anyhow::Result<Ran> {
 
 /// The interpreter itself: what `python3` names may be a script that looks for one.
 fn interpreter() -> anyhow::Result<PathBuf> {
-    let output = Command::new("python3").args(["-I", "-c", "import sys; print(sys.executable, end='')"]).output();
+    let output = Command::new("python3")
+        .args(["-I", "-c", "import sys; print(sys.executable, end='')"])
+        .output();
     let output = output.context("`python3` is what cells are compared with")?;
     Ok(PathBuf::from(String::from_utf8(output.stdout)?))
 }
@@ -202,13 +258,20 @@ fn native_trivial(python: &Path, runs: usize) -> anyhow::Result<Duration> {
 /// Runs native Python; its processor time and its output.
 fn native(python: &Path, text: &str) -> anyhow::Result<(Duration, Vec<u8>)> {
     let before = cpu_of_reaped();
-    let mut child =
-        Command::new(python).args(["-I", "-S", "-c", text]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+    let mut child = Command::new(python)
+        .args(["-I", "-S", "-c", text])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         std::io::Write::write_all(&mut stdin, b"1 2 3 4\n")?;
     }
     let output = child.wait_with_output()?;
-    ensure!(output.status.success(), "native python3 ended with {}", output.status);
+    ensure!(
+        output.status.success(),
+        "native python3 ended with {}",
+        output.status
+    );
     Ok((cpu_of_reaped().saturating_sub(before), output.stdout))
 }
 

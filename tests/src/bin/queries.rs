@@ -1,6 +1,7 @@
-//! `assay-queries`: predictions graded by this service beside the way Text-to-SQL benchmarks evaluate them in Python (`sqlite3`, sets
-//! of rows), in one run on one machine. Every prediction is another text, so that nothing of one is kept for the next. Times are
-//! processor time: of this process and of its cells on one side, of the interpreter on the other.
+//! `assay-queries`: predictions graded by this service beside the way Text-to-SQL benchmarks
+//! evaluate them in Python (`sqlite3`, sets of rows), in one run on one machine. Every prediction
+//! is another text, so that nothing of one is kept for the next. Times are processor time: of this
+//! process and of its cells on one side, of the interpreter on the other.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -34,7 +35,10 @@ const SMALL: &str = "
         (4, 3, 'ink', 12.0, '2024-01-03'), (5, 2, 'pen', 1.75, '2024-01-03'), (6, 3, 'tea', 3.75, null);";
 
 const SMALL_PAIRS: &[(&str, &str)] = &[
-    ("select town, count(*) from shop group by 1", "select town, count(*) from shop group by town"),
+    (
+        "select town, count(*) from shop group by 1",
+        "select town, count(*) from shop group by town",
+    ),
     (
         "select item from sale where price = (select max(price) from sale)",
         "select item from sale order by price desc limit 1",
@@ -43,8 +47,14 @@ const SMALL_PAIRS: &[(&str, &str)] = &[
         "select s.town, sum(price) from sale join shop s on s.id = shop group by s.town",
         "select town, sum(price) from shop join sale on sale.shop = shop.id group by town",
     ),
-    ("select distinct item from sale where item like 'T%'", "select distinct item from sale where item like 't%'"),
-    ("select count(day) from sale", "select count(*) from sale where day is not null"),
+    (
+        "select distinct item from sale where item like 'T%'",
+        "select distinct item from sale where item like 't%'",
+    ),
+    (
+        "select count(day) from sale",
+        "select count(*) from sale where day is not null",
+    ),
 ];
 
 /// 20,000 rows.
@@ -58,8 +68,14 @@ const LARGE_PAIRS: &[(&str, &str)] = &[
         "select station, avg(value), count(*) from reading group by 1",
         "select station, avg(value), count(*) from reading group by station",
     ),
-    ("select kind, max(value) from reading group by 1", "select kind, max(value) from reading group by kind"),
-    ("select id, station, value from reading where id > 0", "select id, station, value from reading"),
+    (
+        "select kind, max(value) from reading group by 1",
+        "select kind, max(value) from reading group by kind",
+    ),
+    (
+        "select id, station, value from reading where id > 0",
+        "select id, station, value from reading",
+    ),
 ];
 
 fn main() -> anyhow::Result<ExitCode> {
@@ -67,14 +83,31 @@ fn main() -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     let arguments = Arguments::parse();
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(measure(&arguments))?;
+    tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()?
+        .block_on(measure(&arguments))?;
     Ok(ExitCode::SUCCESS)
 }
 
 async fn measure(arguments: &Arguments) -> anyhow::Result<()> {
     let node = Node::start(assay_tests::config(Path::new(""))?).await?;
-    compare(node.engine(), "small queries", SMALL, SMALL_PAIRS, arguments.times).await?;
-    compare(node.engine(), "queries on 20,000 rows", LARGE, LARGE_PAIRS, arguments.large_times).await?;
+    compare(
+        node.engine(),
+        "small queries",
+        SMALL,
+        SMALL_PAIRS,
+        arguments.times,
+    )
+    .await?;
+    compare(
+        node.engine(),
+        "queries on 20,000 rows",
+        LARGE,
+        LARGE_PAIRS,
+        arguments.large_times,
+    )
+    .await?;
     node.stop().await;
     Ok(())
 }
@@ -93,7 +126,10 @@ async fn compare(
     grade(engine, script, pairs, 8, "warm").await?;
     let before = (cpu_of_this(), cpu_of_children());
     grade(engine, script, pairs, times, "run").await?;
-    let (here, cells) = (cpu_of_this().saturating_sub(before.0), cpu_of_children().saturating_sub(before.1));
+    let (here, cells) = (
+        cpu_of_this().saturating_sub(before.0),
+        cpu_of_children().saturating_sub(before.1),
+    );
     let count = (times * pairs.len()) as f64;
     let (here, cells) = (here.as_secs_f64() / count, cells.as_secs_f64() / count);
     println!(
@@ -106,7 +142,13 @@ async fn compare(
     Ok(())
 }
 
-async fn grade(engine: &Engine, script: &str, pairs: &[(&str, &str)], times: usize, name: &str) -> anyhow::Result<()> {
+async fn grade(
+    engine: &Engine,
+    script: &str,
+    pairs: &[(&str, &str)],
+    times: usize,
+    name: &str,
+) -> anyhow::Result<()> {
     let mut items = Vec::with_capacity(times * pairs.len());
     for (prediction, gold) in pairs {
         let task = json!({"type": "sql", "dialect": "sqlite", "database": {"schema": script}, "gold": gold});

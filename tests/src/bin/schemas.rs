@@ -1,6 +1,8 @@
-//! `assay-schemas`: documents held against JSON Schemas by this service beside Python's `jsonschema`, in one run on one machine. Both
-//! sides compile their schemas first; then the same documents, valid and not, are validated as trees, and graded from their text:
-//! here that includes finding the document and writing evidence. Times are processor time, each side the best of rounds taken in turns.
+//! `assay-schemas`: documents held against JSON Schemas by this service beside Python's
+//! `jsonschema`, in one run on one machine. Both sides compile their schemas first; then the same
+//! documents, valid and not, are validated as trees, and graded from their text: here that includes
+//! finding the document and writing evidence. Times are processor time, each side the best of
+//! rounds taken in turns.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -53,29 +55,57 @@ const LARGER: usize = 200;
 
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
-    let text =
-        std::fs::read_to_string("tests/load/schemas/documents.json").context("run in the root of the repository")?;
+    let text = std::fs::read_to_string("tests/load/schemas/documents.json")
+        .context("run in the root of the repository")?;
     let sets: Vec<Set> = serde_json::from_str(&text)?;
     compare("small documents", &sets, &arguments, arguments.times)?;
-    compare("documents of 200 elements", &larger(&sets), &arguments, arguments.times.div_ceil(30))
+    compare(
+        "documents of 200 elements",
+        &larger(&sets),
+        &arguments,
+        arguments.times.div_ceil(30),
+    )
 }
 
 /// The documents with elements enough, each with its arrays repeated.
 fn larger(sets: &[Set]) -> Vec<Set> {
     let grown = |key: &str, sample: &Sample| {
         let mut value = sample.value.clone();
-        let elements = value.get_mut(key)?.as_array_mut().filter(|elements| !elements.is_empty())?;
+        let elements = value
+            .get_mut(key)?
+            .as_array_mut()
+            .filter(|elements| !elements.is_empty())?;
         // What is not valid comes last, so that all before it is looked at.
         let first = elements[0].clone();
-        let valid = if sample.valid { elements.clone() } else { vec![first; usize::from(elements.len() > 1)] };
-        let fill: Vec<Value> = valid.iter().cycle().take(LARGER.saturating_sub(elements.len())).cloned().collect();
+        let valid = if sample.valid {
+            elements.clone()
+        } else {
+            vec![first; usize::from(elements.len() > 1)]
+        };
+        let fill: Vec<Value> = valid
+            .iter()
+            .cycle()
+            .take(LARGER.saturating_sub(elements.len()))
+            .cloned()
+            .collect();
         elements.splice(0..0, fill);
-        Some(Sample { valid: sample.valid, value })
+        Some(Sample {
+            valid: sample.valid,
+            value,
+        })
     };
     let set = |set: &Set| {
         let key = set.grow.as_deref()?;
-        let documents = set.documents.iter().filter_map(|sample| grown(key, sample)).collect();
-        Some(Set { schema: set.schema.clone(), grow: None, documents })
+        let documents = set
+            .documents
+            .iter()
+            .filter_map(|sample| grown(key, sample))
+            .collect();
+        Some(Set {
+            schema: set.schema.clone(),
+            grow: None,
+            documents,
+        })
     };
     sets.iter().filter_map(set).collect()
 }
@@ -95,13 +125,33 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
     let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
         beside::best(&mut python, in_python(&arguments.python, sets, times)?);
-        beside::best(&mut here, [validated(&documents, times * OFTENER)?, graded(&documents, times * OFTENER)?]);
+        beside::best(
+            &mut here,
+            [
+                validated(&documents, times * OFTENER)?,
+                graded(&documents, times * OFTENER)?,
+            ],
+        );
     }
-    let bytes: usize = documents.iter().map(|document| document.item.completion.bytes()).sum();
-    println!("{what}: {} of {} bytes on average", documents.len(), bytes / documents.len());
-    for (name, python, here) in [("validated", python[0], here[0]), ("from text", python[1], here[1])] {
+    let bytes: usize = documents
+        .iter()
+        .map(|document| document.item.completion.bytes())
+        .sum();
+    println!(
+        "{what}: {} of {} bytes on average",
+        documents.len(),
+        bytes / documents.len()
+    );
+    for (name, python, here) in [
+        ("validated", python[0], here[0]),
+        ("from text", python[1], here[1]),
+    ] {
         let ratio = python / here;
-        println!("  {name}: python {:.1} us a document, here {:.2} us: {ratio:.1} x", 1e6 * python, 1e6 * here);
+        println!(
+            "  {name}: python {:.1} us a document, here {:.2} us: {ratio:.1} x",
+            1e6 * python,
+            1e6 * here
+        );
     }
     Ok(())
 }
@@ -111,8 +161,10 @@ fn ready(sets: &[Set]) -> anyhow::Result<Vec<Ready>> {
     let cx = PrepareContext::new(&table);
     let mut documents = Vec::new();
     for set in sets {
-        let schema = Schema::compile(set.schema.clone(), Dialect::default()).map_err(anyhow::Error::msg)?;
-        let task = Task::from_json(&json!({"type": "structured", "schema": set.schema}).to_string())?;
+        let schema =
+            Schema::compile(set.schema.clone(), Dialect::default()).map_err(anyhow::Error::msg)?;
+        let task =
+            Task::from_json(&json!({"type": "structured", "schema": set.schema}).to_string())?;
         let prepared = StructuredGrader.prepare(&task, &cx)?;
         for Sample { valid, value } in &set.documents {
             documents.push(Ready {
@@ -133,7 +185,11 @@ fn validated(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
     for _ in 0..times {
         for document in documents {
             let holds = document.schema.holds(black_box(&document.tree));
-            ensure!(holds == document.valid, "the sides disagree about {}", document.tree);
+            ensure!(
+                holds == document.valid,
+                "the sides disagree about {}",
+                document.tree
+            );
         }
     }
     Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * documents.len()) as f64)
@@ -141,16 +197,17 @@ fn validated(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
 
 /// Processor time of a document graded from its text, in seconds.
 fn graded(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
-    let items: Vec<_> =
-        documents.iter().map(|document| (document.prepared.as_ref(), &document.item, document.valid)).collect();
+    let items: Vec<_> = documents
+        .iter()
+        .map(|document| (document.prepared.as_ref(), &document.item, document.valid))
+        .collect();
     beside::graded(&items, times)
 }
 
 /// Processor times of a document in Python, in seconds: validated, and read and validated.
 fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 2]> {
     let sample = |sample: &Sample| json!({"text": sample.value.to_string(), "valid": sample.valid});
-    let set =
-        |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
+    let set = |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
     let work = json!({"times": times, "sets": sets.iter().map(set).collect::<Value>()});
     beside::in_python(python, "tests/load/schemas/validate.py", &work)
 }

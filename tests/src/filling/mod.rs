@@ -1,5 +1,6 @@
-//! A record as a year of training leaves it: runs of uneven size side by side, steps, groups of eight, graders and verdicts in uneven
-//! shares, failures, appeals, adjudications. What makes it large is copied; what is copied was graded by this binary.
+//! A record as a year of training leaves it: runs of uneven size side by side, steps, groups of
+//! eight, graders and verdicts in uneven shares, failures, appeals, adjudications. What makes it
+//! large is copied; what is copied was graded by this binary.
 
 mod pool;
 mod rows;
@@ -37,7 +38,8 @@ pub struct Amount {
     pub until_us: i64,
 }
 
-/// Fills the record. `told` hears now and then how many grades were written; answers how many there are.
+/// Fills the record. `told` hears now and then how many grades were written; answers how many there
+/// are.
 ///
 /// # Errors
 /// When the pool cannot be graded or an entry not be recorded.
@@ -75,8 +77,11 @@ pub async fn fill(
     Ok(written)
 }
 
-fn recorded(done: Option<Result<Result<(), StoreError>, tokio::task::JoinError>>) -> anyhow::Result<()> {
-    done.context("nothing was being recorded")??.context("an entry cannot be recorded")
+fn recorded(
+    done: Option<Result<Result<(), StoreError>, tokio::task::JoinError>>,
+) -> anyhow::Result<()> {
+    done.context("nothing was being recorded")??
+        .context("an entry cannot be recorded")
 }
 
 /// An id of the time `us`, in microseconds since the Unix epoch.

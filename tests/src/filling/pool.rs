@@ -1,4 +1,5 @@
-//! What the record is made of: items of every grader that works here, graded once. Rows and bodies are what the service records of them.
+//! What the record is made of: items of every grader that works here, graded once. Rows and bodies
+//! are what the service records of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -47,8 +48,13 @@ impl Pool {
         for grader in CASES {
             items.extend(cases(grader)?);
         }
-        node.engine().grade(Batch::new("pool", items), Mode::Whole).await?;
-        let store = node.engine().store().context("the node of the pool has a record")?;
+        node.engine()
+            .grade(Batch::new("pool", items), Mode::Whole)
+            .await?;
+        let store = node
+            .engine()
+            .store()
+            .context("the node of the pool has a record")?;
         let mut problems: BTreeMap<(String, Hash), Problem> = BTreeMap::new();
         let mut bodies = HashMap::new();
         let mut before = None;
@@ -57,13 +63,27 @@ impl Pool {
             for row in page.grades {
                 // What this machine cannot grade, for want of an image, is left out.
                 let Some(pass) = row.pass else { continue };
-                for hash in [Some(row.task_hash), Some(row.completion_hash), row.prompt_hash].into_iter().flatten() {
+                for hash in [
+                    Some(row.task_hash),
+                    Some(row.completion_hash),
+                    row.prompt_hash,
+                ]
+                .into_iter()
+                .flatten()
+                {
                     if let Some(body) = store.body(hash).await? {
                         bodies.insert(hash, body);
                     }
                 }
-                let problem = problems.entry((row.channel.clone(), row.task_hash)).or_default();
-                if pass { &mut problem.passed } else { &mut problem.others }.push(row);
+                let problem = problems
+                    .entry((row.channel.clone(), row.task_hash))
+                    .or_default();
+                if pass {
+                    &mut problem.passed
+                } else {
+                    &mut problem.others
+                }
+                .push(row);
             }
             before = page.next;
             if before.is_none() {
@@ -82,11 +102,22 @@ impl Pool {
 /// Rollouts of mathematics as trainers send them; every tenth problem has a check beside its task.
 fn made_up() -> anyhow::Result<Vec<BatchItem>> {
     let of_request = |(number, item): (usize, serde_json::Value)| {
-        let text = |name: &str| item[name].as_str().map(|text| Completion::Text(text.into()));
+        let text = |name: &str| {
+            item[name]
+                .as_str()
+                .map(|text| Completion::Text(text.into()))
+        };
         let meta: Meta = serde_json::from_value(item["meta"].clone())?;
         let completion = text("completion").context("a rollout has a completion")?;
         let task = Task::from_json(&item["task"].to_string())?;
-        let mut graded = BatchItem::new(Item { prompt: text("prompt"), completion, meta }, task);
+        let mut graded = BatchItem::new(
+            Item {
+                prompt: text("prompt"),
+                completion,
+                meta,
+            },
+            task,
+        );
         graded.channel = Some("gsm-like".to_owned());
         if (number / rollouts::GROUP).is_multiple_of(10) {
             let check = Task::from_json(r#"{"type":"structured","format":"json"}"#)?;
@@ -94,7 +125,11 @@ fn made_up() -> anyhow::Result<Vec<BatchItem>> {
         }
         Ok(graded)
     };
-    rollouts::items(PROBLEMS * rollouts::GROUP).into_iter().enumerate().map(of_request).collect()
+    rollouts::items(PROBLEMS * rollouts::GROUP)
+        .into_iter()
+        .enumerate()
+        .map(of_request)
+        .collect()
 }
 
 #[derive(Deserialize)]
@@ -109,12 +144,19 @@ struct Case {
 
 /// The golden cases of a grader.
 fn cases(grader: &str) -> anyhow::Result<Vec<BatchItem>> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(format!("{grader}.jsonl"));
-    let text = std::fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("cases")
+        .join(format!("{grader}.jsonl"));
+    let text = std::fs::read_to_string(&file)
+        .with_context(|| format!("cannot read `{}`", file.display()))?;
     text.lines()
         .map(|line| {
             let case: Case = serde_json::from_str(line)?;
-            let item = Item { prompt: case.prompt, completion: case.completion, meta: case.meta };
+            let item = Item {
+                prompt: case.prompt,
+                completion: case.completion,
+                meta: case.meta,
+            };
             Ok(BatchItem::new(item, Task::from_raw(&case.task)?))
         })
         .collect()

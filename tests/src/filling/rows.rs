@@ -1,4 +1,5 @@
-//! Batches of copied rows: which problem, which completion of it, and what differs from copy to copy.
+//! Batches of copied rows: which problem, which completion of it, and what differs from copy to
+//! copy.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,13 +31,22 @@ pub(super) struct Writer<'p> {
 
 impl<'p> Writer<'p> {
     pub(super) fn new(pool: &'p Pool, random: Random) -> Self {
-        Self { pool, random, kept: HashSet::new() }
+        Self {
+            pool,
+            random,
+            kept: HashSet::new(),
+        }
     }
 
     /// The batch that is due.
     pub(super) fn batch(&mut self, due: &Due) -> Entry {
         let batch = batch_id(due.us, &mut self.random);
-        let caller: Arc<str> = if due.run.name.is_some() { "trainer" } else { "local" }.into();
+        let caller: Arc<str> = if due.run.name.is_some() {
+            "trainer"
+        } else {
+            "local"
+        }
+        .into();
         // Now and then the sandboxes of a node are down for as long as a batch takes.
         let down = self.random.happens(0.005);
         let (mut grades, mut bodies) = (Vec::with_capacity(due.run.items as usize), Vec::new());
@@ -45,9 +55,21 @@ impl<'p> Writer<'p> {
             self.group(due, batch, &caller, &mut grades);
             for grade in &mut grades[first..] {
                 if down && grade.grader == "code" && self.random.happens(0.5) {
-                    fail(grade, "failed", "sandbox_failed", "the cell ended and so did the one after it", true);
+                    fail(
+                        grade,
+                        "failed",
+                        "sandbox_failed",
+                        "the cell ended and so did the one after it",
+                        true,
+                    );
                 } else if self.random.happens(0.000_3) {
-                    fail(grade, "failed", "grader_panicked", "index out of bounds", false);
+                    fail(
+                        grade,
+                        "failed",
+                        "grader_panicked",
+                        "index out of bounds",
+                        false,
+                    );
                 }
                 self.bring(grade, &mut bodies);
             }
@@ -68,7 +90,13 @@ impl<'p> Writer<'p> {
     }
 
     /// Eight completions of one prompt. The further the run, the more of them pass.
-    fn group(&mut self, due: &Due, batch: BatchId, caller: &Arc<str>, grades: &mut Vec<GradeRecord>) {
+    fn group(
+        &mut self,
+        due: &Due,
+        batch: BatchId,
+        caller: &Arc<str>,
+        grades: &mut Vec<GradeRecord>,
+    ) {
         let shares: Vec<f64> = due.run.mix.iter().map(|(_, share)| *share).collect();
         let (channel, _) = due.run.mix[self.random.index(&shares)];
         let prompt = self.random.below(PROMPTS);
@@ -77,11 +105,14 @@ impl<'p> Writer<'p> {
         // Hard and easy prompts, and learning that slows down.
         let hardness = (prompt * 7 % 11) as f64 / 10.0;
         let passes = (0.15 + 0.65 * due.progress.sqrt() + 0.4 * (0.5 - hardness)).clamp(0.02, 0.98);
-        let prompt_key = Hash::of(&(due.run.number as u64 * 100_000 + prompt as u64).to_le_bytes()).to_string();
+        let prompt_key =
+            Hash::of(&(due.run.number as u64 * 100_000 + prompt as u64).to_le_bytes()).to_string();
         let ungradable = self.random.happens(0.001);
         for place in 0..GROUP {
             let position = grades.len() as u32;
-            let Some(template) = self.completion(problem, passes) else { break };
+            let Some(template) = self.completion(problem, passes) else {
+                break;
+            };
             let mut grade = template.clone();
             grade.grade = batch.grade(position);
             grade.batch = batch;
@@ -98,8 +129,17 @@ impl<'p> Writer<'p> {
             grade.queue_us = (20.0 + 400.0 * (self.random.normal() * 1.2).exp()) as u64;
             grade.time_us = due.us + i64::from(position) * 40 + grade.queue_us as i64;
             if ungradable {
-                fail(&mut grade, "ungradable", "gold_unparsable", "the gold is no expression", false);
-            } else if grade.pass == Some(false) && grade.channel == "math/gsm-like" && self.random.happens(0.05) {
+                fail(
+                    &mut grade,
+                    "ungradable",
+                    "gold_unparsable",
+                    "the gold is no expression",
+                    false,
+                );
+            } else if grade.pass == Some(false)
+                && grade.channel == "math/gsm-like"
+                && self.random.happens(0.05)
+            {
                 self.appeal(&mut grade);
             }
             grades.push(grade);
@@ -108,8 +148,11 @@ impl<'p> Writer<'p> {
 
     fn completion(&mut self, problem: &'p Problem, passes: f64) -> Option<&'p GradeRecord> {
         let passed = self.random.happens(passes);
-        let (first, second) =
-            if passed { (&problem.passed, &problem.others) } else { (&problem.others, &problem.passed) };
+        let (first, second) = if passed {
+            (&problem.passed, &problem.others)
+        } else {
+            (&problem.others, &problem.passed)
+        };
         self.random.pick(first).or_else(|| self.random.pick(second))
     }
 
@@ -139,7 +182,14 @@ impl<'p> Writer<'p> {
 
     /// Bodies that no entry has brought yet.
     fn bring(&mut self, grade: &GradeRecord, bodies: &mut Vec<Body>) {
-        for hash in [Some(grade.task_hash), Some(grade.completion_hash), grade.prompt_hash].into_iter().flatten() {
+        for hash in [
+            Some(grade.task_hash),
+            Some(grade.completion_hash),
+            grade.prompt_hash,
+        ]
+        .into_iter()
+        .flatten()
+        {
             if self.kept.insert(hash) {
                 bodies.extend(self.pool.bodies.get(&hash).cloned());
             }
@@ -185,8 +235,15 @@ fn fail(grade: &mut GradeRecord, outcome: &str, code: &str, message: &str, retry
     grade.outcome = outcome.to_owned();
     (grade.verdict, grade.pass, grade.score, grade.reward) = (None, None, None, None);
     (grade.appeal, grade.score_after_appeal, grade.coefficient) = (None, None, None);
-    (grade.components_json, grade.steps_json, grade.measures_json, grade.evidence_json) = (None, None, None, None);
-    grade.error_json = Some(format!(r#"{{"code":"{code}","message":"{message}","retryable":{retryable}}}"#));
+    (
+        grade.components_json,
+        grade.steps_json,
+        grade.measures_json,
+        grade.evidence_json,
+    ) = (None, None, None, None);
+    grade.error_json = Some(format!(
+        r#"{{"code":"{code}","message":"{message}","retryable":{retryable}}}"#
+    ));
     grade.deterministic = true;
     grade.work = 0;
 }
@@ -196,6 +253,9 @@ fn advantages(group: &mut [GradeRecord]) {
     let rewards: Vec<f64> = group.iter().filter_map(|grade| grade.reward).collect();
     let mean = rewards.iter().sum::<f64>() / rewards.len().max(1) as f64;
     for grade in group {
-        grade.coefficient = grade.reward.filter(|_| rewards.len() > 1).map(|reward| reward - mean);
+        grade.coefficient = grade
+            .reward
+            .filter(|_| rewards.len() > 1)
+            .map(|reward| reward - mean);
     }
 }

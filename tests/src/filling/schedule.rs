@@ -1,4 +1,5 @@
-//! Which run sends a batch when: some forty runs, the largest a fifth of all, side by side over ninety days.
+//! Which run sends a batch when: some forty runs, the largest a fifth of all, side by side over
+//! ninety days.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -11,26 +12,61 @@ use super::pool::Pool;
 /// Time the record covers, in microseconds.
 const COVERED_US: i64 = 90 * 86_400_000_000;
 
-/// Kinds of runs: the start of their names, the channels they grade in with their shares, the items of a batch, the batches of a step,
-/// and their share of all runs. The order of runs by size goes through the kinds again and again.
+/// Kinds of runs: the start of their names, the channels they grade in with their shares, the items
+/// of a batch, the batches of a step, and their share of all runs. The order of runs by size goes
+/// through the kinds again and again.
 const KINDS: &[Kind] = &[
-    Kind { name: "qwen3-0.6b-math", mix: &[("math/gsm-like", 1.0)], items: 1_024, per_step: 2 },
-    Kind { name: "llama-1b-math", mix: &[("math/gsm-like", 0.7), ("math/default", 0.3)], items: 512, per_step: 1 },
-    Kind { name: "coder", mix: &[("code/default", 1.0)], items: 256, per_step: 4 },
+    Kind {
+        name: "qwen3-0.6b-math",
+        mix: &[("math/gsm-like", 1.0)],
+        items: 1_024,
+        per_step: 2,
+    },
+    Kind {
+        name: "llama-1b-math",
+        mix: &[("math/gsm-like", 0.7), ("math/default", 0.3)],
+        items: 512,
+        per_step: 1,
+    },
+    Kind {
+        name: "coder",
+        mix: &[("code/default", 1.0)],
+        items: 256,
+        per_step: 4,
+    },
     Kind {
         name: "mixture",
-        mix: &[("math/gsm-like", 0.5), ("code/default", 0.3), ("tools/default", 0.15), ("sql/default", 0.05)],
+        mix: &[
+            ("math/gsm-like", 0.5),
+            ("code/default", 0.3),
+            ("tools/default", 0.15),
+            ("sql/default", 0.05),
+        ],
         items: 1_024,
         per_step: 4,
     },
     Kind {
         name: "agent",
-        mix: &[("tools/default", 0.6), ("structured/default", 0.35), ("sql/default", 0.05)],
+        mix: &[
+            ("tools/default", 0.6),
+            ("structured/default", 0.35),
+            ("sql/default", 0.05),
+        ],
         items: 512,
         per_step: 2,
     },
-    Kind { name: "", mix: &[("math/default", 0.8), ("structured/default", 0.2)], items: 64, per_step: 1 },
-    Kind { name: "text2sql", mix: &[("sql/default", 1.0)], items: 128, per_step: 8 },
+    Kind {
+        name: "",
+        mix: &[("math/default", 0.8), ("structured/default", 0.2)],
+        items: 64,
+        per_step: 1,
+    },
+    Kind {
+        name: "text2sql",
+        mix: &[("sql/default", 1.0)],
+        items: 128,
+        per_step: 8,
+    },
 ];
 
 /// Runs there are, once the record is large.
@@ -86,13 +122,19 @@ impl Schedule {
             .map(|number| {
                 let kind = &KINDS[number % KINDS.len()];
                 let mix = shares(kind, pool);
-                let batches = (grades as f64 * weight(number) / all / kind.items as f64).ceil() as u64;
+                let batches =
+                    (grades as f64 * weight(number) / all / kind.items as f64).ceil() as u64;
                 // The larger half goes on until the end, the smaller ones are over.
                 let lasts = (COVERED_US as f64 * (0.05 + 0.9 * random.uniform())) as i64;
                 let rest = COVERED_US - lasts;
-                let end = if number < RUNS / 2 { 0 } else { (rest as f64 * random.uniform()) as i64 };
+                let end = if number < RUNS / 2 {
+                    0
+                } else {
+                    (rest as f64 * random.uniform()) as i64
+                };
                 Arc::new(Run {
-                    name: (!kind.name.is_empty()).then(|| format!("{}-{number:02}", kind.name).into()),
+                    name: (!kind.name.is_empty())
+                        .then(|| format!("{}-{number:02}", kind.name).into()),
                     number,
                     mix,
                     items: kind.items as u32,
@@ -104,16 +146,25 @@ impl Schedule {
             })
             .filter(|run| !run.mix.is_empty())
             .collect();
-        let due = runs.iter().enumerate().map(|(at, run)| Reverse((run.start_us, at, 0))).collect();
+        let due = runs
+            .iter()
+            .enumerate()
+            .map(|(at, run)| Reverse((run.start_us, at, 0)))
+            .collect();
         Self { runs, due }
     }
 }
 
 /// The shares of the channels that the pool has, made to sum to 1.
 fn shares(kind: &Kind, pool: &Pool) -> Vec<(&'static str, f64)> {
-    let there = kind.mix.iter().filter(|(channel, _)| pool.channels.contains_key(*channel));
+    let there = kind
+        .mix
+        .iter()
+        .filter(|(channel, _)| pool.channels.contains_key(*channel));
     let all: f64 = there.clone().map(|(_, share)| share).sum();
-    there.map(|(channel, share)| (*channel, share / all)).collect()
+    there
+        .map(|(channel, share)| (*channel, share / all))
+        .collect()
 }
 
 impl Iterator for Schedule {
@@ -126,6 +177,11 @@ impl Iterator for Schedule {
             self.due.push(Reverse((us + run.every_us, at, batch + 1)));
         }
         let step = run.name.is_some().then_some((batch / run.per_step) as i64);
-        Some(Due { run: Arc::clone(run), step, progress: batch as f64 / run.batches as f64, us })
+        Some(Due {
+            run: Arc::clone(run),
+            step,
+            progress: batch as f64 / run.batches as f64,
+            us,
+        })
     }
 }

@@ -8,8 +8,9 @@ use crate::batch::Tokens;
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::row_sums;
 
-/// Aggregation of token losses x over the tokens of the mask. Denominators are those of the whole batch ([`Totals`]), before any
-/// rejection by a [`Correction`](crate::Correction) or by [`Masks`](crate::Masks), and never less than 1.
+/// Aggregation of token losses x over the tokens of the mask. Denominators are those of the whole
+/// batch ([`Totals`]), before any rejection by a [`Correction`](crate::Correction) or by
+/// [`Masks`](crate::Masks), and never less than 1.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Aggregation {
@@ -17,14 +18,17 @@ pub enum Aggregation {
     TokenMean {},
     /// Sum of x.
     TokenSum {},
-    /// Mean over completions of the mean of x (GRPO, arXiv 2402.03300, equation 3). Rows without a token do not count.
+    /// Mean over completions of the mean of x (GRPO, arXiv 2402.03300, equation 3). Rows without a
+    /// token do not count.
     SeqMeanTokenMean {},
-    /// Mean over completions of the sum of x; with a ratio of sequences it weighs each by its length (LUSPO, arXiv 2602.05261).
+    /// Mean over completions of the sum of x; with a ratio of sequences it weighs each by its
+    /// length (LUSPO, arXiv 2602.05261).
     SeqMeanTokenSum {},
-    /// Mean over completions of the sum of x, over a constant length (Dr. GRPO, arXiv 2503.20783, section 3.2).
+    /// Mean over completions of the sum of x, over a constant length (Dr. GRPO, arXiv 2503.20783,
+    /// section 3.2).
     SeqMeanTokenSumNorm {
-        /// The constant, in tokens, above 0: the longest completion allowed. Without it the width of the batch, which is a
-        /// constant only if every batch is padded to the same width.
+        /// The constant, in tokens, above 0: the longest completion allowed. Without it the width
+        /// of the batch, which is a constant only if every batch is padded to the same width.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         length: Option<f64>,
     },
@@ -33,24 +37,38 @@ pub enum Aggregation {
 impl Aggregation {
     pub(crate) fn check(self) -> Result<(), ObjectiveError> {
         match self {
-            Self::SeqMeanTokenSumNorm { length: Some(length) } => {
-                within("aggregation.length", length, f64::MIN_POSITIVE..=MOST, "above 0")
-            }
+            Self::SeqMeanTokenSumNorm {
+                length: Some(length),
+            } => within(
+                "aggregation.length",
+                length,
+                f64::MIN_POSITIVE..=MOST,
+                "above 0",
+            ),
             _ => Ok(()),
         }
     }
 
     /// The share of this piece in the aggregate of the whole batch: a number.
-    pub(crate) fn of(self, x: &Tensor, tokens: &Tokens<'_>, totals: &Totals) -> candle_core::Result<Tensor> {
+    pub(crate) fn of(
+        self,
+        x: &Tensor,
+        tokens: &Tokens<'_>,
+        totals: &Totals,
+    ) -> candle_core::Result<Tensor> {
         let x = x.mul(&tokens.mask)?;
         let (sum, denominator) = match self {
             Self::TokenMean {} => (x.sum_all()?, totals.tokens.max(1.0)),
             Self::TokenSum {} => (x.sum_all()?, 1.0),
-            Self::SeqMeanTokenMean {} => (row_sums(&x)?.div(&tokens.lengths)?.sum_all()?, totals.rows.max(1.0)),
+            Self::SeqMeanTokenMean {} => (
+                row_sums(&x)?.div(&tokens.lengths)?.sum_all()?,
+                totals.rows.max(1.0),
+            ),
             Self::SeqMeanTokenSum {} => (x.sum_all()?, totals.rows.max(1.0)),
-            Self::SeqMeanTokenSumNorm { length } => {
-                (x.sum_all()?, totals.rows.max(1.0) * length.unwrap_or(totals.width).max(1.0))
-            }
+            Self::SeqMeanTokenSumNorm { length } => (
+                x.sum_all()?,
+                totals.rows.max(1.0) * length.unwrap_or(totals.width).max(1.0),
+            ),
         };
         sum / denominator
     }

@@ -1,4 +1,5 @@
-//! What the loss is computed from, and its cleaning: after it every tensor has one shape and type, and padding holds nothing.
+//! What the loss is computed from, and its cleaning: after it every tensor has one shape and type,
+//! and padding holds nothing.
 
 use candle_core::{DType, Tensor};
 use serde::{Deserialize, Serialize};
@@ -36,19 +37,20 @@ impl Policy {
 pub struct Current {
     /// Log-probability of each token, `[rows, tokens]`.
     pub logp: Tensor,
-    /// Entropy of the distribution each token was drawn from in nats, `[rows, tokens]`; only where the objective has an entropy
-    /// bonus.
+    /// Entropy of the distribution each token was drawn from in nats, `[rows, tokens]`; only where
+    /// the objective has an entropy bonus.
     pub entropy: Option<Tensor>,
 }
 
-/// What is known of the tokens of a batch without the policy in training. No tensor here has a graph.
+/// What is known of the tokens of a batch without the policy in training. No tensor here has a
+/// graph.
 ///
-/// A row is one completion. Tensors are padded to one width and of any float type; what they hold where the mask is 0 is never read
-/// into the loss, not even if it is no number.
+/// A row is one completion. Tensors are padded to one width and of any float type; what they hold
+/// where the mask is 0 is never read into the loss, not even if it is no number.
 #[derive(Debug, Clone)]
 pub struct Batch {
-    /// 1 for tokens the policy wrote and learns from, 0 for padding, for texts of tools, and for rows that do not vote;
-    /// `[rows, tokens]`.
+    /// 1 for tokens the policy wrote and learns from, 0 for padding, for texts of tools, and for
+    /// rows that do not vote; `[rows, tokens]`.
     pub mask: Tensor,
     /// Advantages, `[rows]` or `[rows, tokens]`.
     pub advantages: Tensor,
@@ -66,7 +68,8 @@ pub struct Batch {
     pub demonstrations: Option<Tensor>,
     /// Scores in \[0, 1\], `[rows]`: the labels of PACS.
     pub scores: Option<Tensor>,
-    /// The group of each row: equal numbers are rollouts of one prompt. Empty where nothing compares the members of a group.
+    /// The group of each row: equal numbers are rollouts of one prompt. Empty where nothing
+    /// compares the members of a group.
     pub groups: Vec<usize>,
 }
 
@@ -105,7 +108,13 @@ impl Batch {
             entropy: cut_some(&self.entropy)?,
             demonstrations: cut_some(&self.demonstrations)?,
             scores: cut_some(&self.scores)?,
-            groups: self.groups.iter().copied().skip(start).take(count).collect(),
+            groups: self
+                .groups
+                .iter()
+                .copied()
+                .skip(start)
+                .take(count)
+                .collect(),
         })
     }
 }
@@ -129,15 +138,28 @@ pub(crate) struct Tokens<'a> {
 impl<'a> Tokens<'a> {
     /// Checks and cleans mask and advantages. Half types become `f32`.
     pub(crate) fn new(batch: &'a Batch, dtype: DType) -> Result<Self, ObjectiveError> {
-        let dtype = if dtype == DType::F64 { DType::F64 } else { DType::F32 };
+        let dtype = if dtype == DType::F64 {
+            DType::F64
+        } else {
+            DType::F32
+        };
         let &[rows, width] = batch.mask.dims() else {
-            return Err(ObjectiveError::Conflict("`mask` is not of the shape `[rows, tokens]`"));
+            return Err(ObjectiveError::Conflict(
+                "`mask` is not of the shape `[rows, tokens]`",
+            ));
         };
         let live = batch.mask.ne(0.0)?.contiguous()?;
         let mask = live.to_dtype(dtype)?;
         let lengths = row_sums(&mask)?.maximum(1.0)?;
-        let mut tokens =
-            Self { batch, dtype, shape: (rows, width), live, mask, lengths, advantages: batch.mask.clone() };
+        let mut tokens = Self {
+            batch,
+            dtype,
+            shape: (rows, width),
+            live,
+            mask,
+            lengths,
+            advantages: batch.mask.clone(),
+        };
         tokens.advantages = if batch.advantages.rank() == 1 {
             let column = tokens.row_values("advantages", Some(&batch.advantages))?;
             or_else(&tokens.live, &spread(&column, &tokens.mask)?, 0.0)?
@@ -148,21 +170,41 @@ impl<'a> Tokens<'a> {
     }
 
     /// A tensor of the batch's shape, cleaned.
-    pub(crate) fn clean(&self, name: &'static str, tensor: Option<&Tensor>) -> Result<Tensor, ObjectiveError> {
+    pub(crate) fn clean(
+        &self,
+        name: &'static str,
+        tensor: Option<&Tensor>,
+    ) -> Result<Tensor, ObjectiveError> {
         let tensor = tensor.ok_or(ObjectiveError::Missing(name))?;
         let expected = [self.shape.0, self.shape.1];
         if tensor.dims() != expected {
-            return Err(ObjectiveError::Shape { name, got: tensor.dims().to_vec(), expected: expected.to_vec() });
+            return Err(ObjectiveError::Shape {
+                name,
+                got: tensor.dims().to_vec(),
+                expected: expected.to_vec(),
+            });
         }
-        Ok(or_else(&self.live, &tensor.to_dtype(self.dtype)?.contiguous()?, 0.0)?)
+        Ok(or_else(
+            &self.live,
+            &tensor.to_dtype(self.dtype)?.contiguous()?,
+            0.0,
+        )?)
     }
 
     /// One number a row, as a column.
-    pub(crate) fn row_values(&self, name: &'static str, tensor: Option<&Tensor>) -> Result<Tensor, ObjectiveError> {
+    pub(crate) fn row_values(
+        &self,
+        name: &'static str,
+        tensor: Option<&Tensor>,
+    ) -> Result<Tensor, ObjectiveError> {
         let tensor = tensor.ok_or(ObjectiveError::Missing(name))?;
         if tensor.dims() != [self.shape.0] {
             let (got, expected) = (tensor.dims().to_vec(), vec![self.shape.0]);
-            return Err(ObjectiveError::Shape { name, got, expected });
+            return Err(ObjectiveError::Shape {
+                name,
+                got,
+                expected,
+            });
         }
         Ok(tensor.to_dtype(self.dtype)?.contiguous()?.unsqueeze(1)?)
     }
@@ -189,7 +231,15 @@ impl<'a> Tokens<'a> {
         let mask = live.to_dtype(self.dtype)?;
         let lengths = row_sums(&mask)?.maximum(1.0)?;
         let advantages = or_else(&live, &self.advantages, 0.0)?;
-        Ok(Self { batch: self.batch, dtype: self.dtype, shape: self.shape, live, mask, lengths, advantages })
+        Ok(Self {
+            batch: self.batch,
+            dtype: self.dtype,
+            shape: self.shape,
+            live,
+            mask,
+            lengths,
+            advantages,
+        })
     }
 
     /// The batch it was made of.

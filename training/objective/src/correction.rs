@@ -1,5 +1,5 @@
-//! Correction for tokens that another policy wrote than the one the ratio is anchored to: an older version, or the same weights in
-//! other arithmetic.
+//! Correction for tokens that another policy wrote than the one the ratio is anchored to: an older
+//! version, or the same weights in other arithmetic.
 
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,8 @@ pub enum Span {
     Token,
     /// The product over the tokens of the completion: unbiased, of great variance.
     Sequence,
-    /// The geometric mean over the tokens of the completion: the product without the effect of length.
+    /// The geometric mean over the tokens of the completion: the product without the effect of
+    /// length.
     Geometric,
 }
 
@@ -28,7 +29,8 @@ pub enum Beyond {
     /// It counts as the bound (truncated importance sampling).
     #[default]
     Truncate,
-    /// It counts as 0: the token, or the whole completion, teaches nothing. It still counts in denominators.
+    /// It counts as 0: the token, or the whole completion, teaches nothing. It still counts in
+    /// denominators.
     Drop,
 }
 
@@ -46,7 +48,8 @@ pub struct Gate {
     pub high: Option<f64>,
 }
 
-/// Importance weights w of the old over the behaviour policy (decoupled PPO, arXiv 2110.00641). No gradient passes through them.
+/// Importance weights w of the old over the behaviour policy (decoupled PPO, arXiv 2110.00641). No
+/// gradient passes through them.
 ///
 /// | known as | settings |
 /// |---|---|
@@ -69,7 +72,8 @@ pub struct Correction {
     /// What becomes of a ratio beyond the bounds. Default: `truncate`.
     #[serde(default)]
     pub beyond: Beyond,
-    /// Divides by the mean weight of the whole batch: over tokens for weights of tokens, over completions for others. Default: no.
+    /// Divides by the mean weight of the whole batch: over tokens for weights of tokens, over
+    /// completions for others. Default: no.
     #[serde(default)]
     pub normalize: bool,
     /// A second ratio that only drops. Default: none.
@@ -84,17 +88,29 @@ impl Correction {
 
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
         within("correction.low", self.low, 0.0..=MOST, "from 0 up")?;
-        within("correction.high", self.high.unwrap_or(MOST), self.low..=MOST, "from `low` up")?;
+        within(
+            "correction.high",
+            self.high.unwrap_or(MOST),
+            self.low..=MOST,
+            "from `low` up",
+        )?;
         if let Some(gate) = self.gate {
             within("correction.gate.low", gate.low, 0.0..=MOST, "from 0 up")?;
-            within("correction.gate.high", gate.high.unwrap_or(MOST), gate.low..=MOST, "from `low` up")?;
+            within(
+                "correction.gate.high",
+                gate.high.unwrap_or(MOST),
+                gate.low..=MOST,
+                "from `low` up",
+            )?;
         }
         Ok(())
     }
 
     /// Weights before normalisation, `[rows, tokens]`, 0 outside of the mask.
     pub(crate) fn weights(&self, tokens: &Tokens<'_>) -> Result<Tensor, ObjectiveError> {
-        let delta = tokens.recorded(Policy::Old)?.sub(&tokens.recorded(Policy::Behaviour)?)?;
+        let delta = tokens
+            .recorded(Policy::Old)?
+            .sub(&tokens.recorded(Policy::Behaviour)?)?;
         let mut weights = match self.weight {
             Some(span) => {
                 let ratio = span.ratio(&delta, tokens)?;
@@ -117,7 +133,9 @@ impl Correction {
     pub(crate) fn sum(&self, weights: &Tensor, tokens: &Tokens<'_>) -> candle_core::Result<Tensor> {
         match self.weight {
             Some(Span::Token) | None => weights.sum_all(),
-            Some(Span::Sequence | Span::Geometric) => row_sums(weights)?.div(&tokens.lengths)?.sum_all(),
+            Some(Span::Sequence | Span::Geometric) => {
+                row_sums(weights)?.div(&tokens.lengths)?.sum_all()
+            }
         }
     }
 

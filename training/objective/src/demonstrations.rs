@@ -11,7 +11,8 @@ use crate::error::{MOST, ObjectiveError, within};
 pub enum Imitation {
     /// 1: plain cross-entropy.
     Plain,
-    /// p (1 - p) without its gradient: least for what the policy knows and for what it finds absurd (CHORD, arXiv 2508.11408).
+    /// p (1 - p) without its gradient: least for what the policy knows and for what it finds absurd
+    /// (CHORD, arXiv 2508.11408).
     #[default]
     Uncertain,
 }
@@ -25,12 +26,13 @@ pub enum Demonstrations {
     AsRollouts,
     /// Their surrogate is p / (p + gamma), without a ratio and a clip (LUFFY, arXiv 2504.14945).
     Shaped {
-        /// From 0 up: how strongly tokens of low probability are emphasised; 0.1 in the paper. `None` takes p itself.
+        /// From 0 up: how strongly tokens of low probability are emphasised; 0.1 in the paper.
+        /// `None` takes p itself.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gamma: Option<f64>,
     },
-    /// They leave the policy loss, and the loss is (1 - share) times that of the rollouts plus share times the mean of
-    /// -weight log p over the tokens of demonstrations.
+    /// They leave the policy loss, and the loss is (1 - share) times that of the rollouts plus
+    /// share times the mean of -weight log p over the tokens of demonstrations.
     Imitated {
         /// In \[0, 1\]; trainers lower it over the run.
         share: f64,
@@ -43,8 +45,12 @@ pub enum Demonstrations {
 impl Demonstrations {
     pub(crate) fn check(self) -> Result<(), ObjectiveError> {
         match self {
-            Self::Shaped { gamma: Some(gamma) } => within("demonstrations.gamma", gamma, 0.0..=MOST, "from 0 up"),
-            Self::Imitated { share, .. } => within("demonstrations.share", share, 0.0..=1.0, "from 0 to 1"),
+            Self::Shaped { gamma: Some(gamma) } => {
+                within("demonstrations.gamma", gamma, 0.0..=MOST, "from 0 up")
+            }
+            Self::Imitated { share, .. } => {
+                within("demonstrations.share", share, 0.0..=1.0, "from 0 to 1")
+            }
             _ => Ok(()),
         }
     }

@@ -19,7 +19,9 @@ pub enum ObjectiveError {
         expected: Vec<usize>,
     },
     /// A piece holds some rows of a group and not all.
-    #[error("group `{0}` is cut by a micro-batch, and `pacs` compares its members: cut between groups")]
+    #[error(
+        "group `{0}` is cut by a micro-batch, and `pacs` compares its members: cut between groups"
+    )]
     CutGroup(usize),
     /// No preset has this name.
     #[error("no preset is named `{0}`; there are {known}", known = crate::presets::names())]
@@ -57,7 +59,15 @@ pub(crate) fn within(
     range: std::ops::RangeInclusive<f64>,
     expected: &'static str,
 ) -> Result<(), ObjectiveError> {
-    if range.contains(&value) { Ok(()) } else { Err(ObjectiveError::Range { name, value, expected }) }
+    if range.contains(&value) {
+        Ok(())
+    } else {
+        Err(ObjectiveError::Range {
+            name,
+            value,
+            expected,
+        })
+    }
 }
 
 /// The greatest number a parameter may be: finite, and far above any of use.

@@ -12,17 +12,23 @@ use crate::tensor::{MOST_NATS, row_sums, spread};
 pub enum Level {
     /// p / p_old of each token (PPO, arXiv 1707.06347, section 3).
     Token,
-    /// The geometric mean over the tokens of the completion, (p(y) / p_old(y))^(1 / length), one for all its tokens (GSPO, arXiv
-    /// 2507.18071, equation 7).
+    /// The geometric mean over the tokens of the completion, (p(y) / p_old(y))^(1 / length), one
+    /// for all its tokens (GSPO, arXiv 2507.18071, equation 7).
     Sequence,
-    /// The value of [`Sequence`](Self::Sequence) with the gradient of each token's own log-probability (GSPO-token, equation 14).
-    /// Only with advantages that differ within a row is it another objective than `sequence`.
+    /// The value of [`Sequence`](Self::Sequence) with the gradient of each token's own
+    /// log-probability (GSPO-token, equation 14). Only with advantages that differ within a row is
+    /// it another objective than `sequence`.
     SequenceToken,
 }
 
 impl Level {
     /// Log-ratio of every token within 20 nats, with its graph; `[rows, tokens]`.
-    pub(crate) fn log_ratio(self, logp: &Tensor, anchor: &Tensor, tokens: &Tokens<'_>) -> Result<Tensor> {
+    pub(crate) fn log_ratio(
+        self,
+        logp: &Tensor,
+        anchor: &Tensor,
+        tokens: &Tokens<'_>,
+    ) -> Result<Tensor> {
         let delta = logp.sub(anchor)?;
         let mean = || spread(&row_sums(&delta)?.div(&tokens.lengths)?, logp);
         match self {

@@ -1,5 +1,5 @@
-//! What a policy is trained towards. Owns advantages made of rewards, and the one loss with its axes and presets. Owns no model and
-//! no optimiser: it sees log-probabilities.
+//! What a policy is trained towards. Owns advantages made of rewards, and the one loss with its
+//! axes and presets. Owns no model and no optimiser: it sees log-probabilities.
 //!
 //! The loss of a batch is
 //!
@@ -7,14 +7,17 @@
 //! L = AGGREGATION over tokens of [ weight * keep * -(advantage * surrogate) + sum of penalties ] - entropy * H
 //! ```
 //!
-//! and every word of it is an axis of [`Objective`]: which recorded policy the ratio is [anchored](Policy) to, its [`Level`], the
-//! [`Surrogate`] (the rule that clips), the [`Correction`] that weighs, the [`Masks`] that keep, the [`Penalty`]s, what
-//! [`Demonstrations`] are, the [`Aggregation`], and the [`Advantage`] estimator. [`PRESETS`] names points of that space.
+//! and every word of it is an axis of [`Objective`]: which recorded policy the ratio is
+//! [anchored](Policy) to, its [`Level`], the [`Surrogate`] (the rule that clips), the
+//! [`Correction`] that weighs, the [`Masks`] that keep, the [`Penalty`]s, what [`Demonstrations`]
+//! are, the [`Aggregation`], and the [`Advantage`] estimator. [`PRESETS`] names points of that
+//! space.
 //!
 //! # Micro-batches
 //!
-//! A batch may be cut by rows into pieces. [`Objective::totals`] looks once at the whole batch and holds every denominator, quantile
-//! and normaliser; the losses of the pieces, each with those totals, *sum* to the loss of the whole, and so do their gradients.
+//! A batch may be cut by rows into pieces. [`Objective::totals`] looks once at the whole batch and
+//! holds every denominator, quantile and normaliser; the losses of the pieces, each with those
+//! totals, *sum* to the loss of the whole, and so do their gradients.
 //!
 //! # Example
 //!

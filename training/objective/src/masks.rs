@@ -8,14 +8,16 @@ use crate::batch::{Policy, Tokens};
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::{both, either, row_sums, spread};
 
-/// Off-policy sequence masking (DeepSeek-V3.2, arXiv 2512.02556, section 3.1): a completion with a negative advantage teaches
-/// nothing once the mean over its tokens of log p_from - log p exceeds the threshold.
+/// Off-policy sequence masking (DeepSeek-V3.2, arXiv 2512.02556, section 3.1): a completion with a
+/// negative advantage teaches nothing once the mean over its tokens of log p_from - log p exceeds
+/// the threshold.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OffPolicy {
     /// In nats a token.
     pub threshold: f64,
-    /// The policy it is measured from. Default: `behaviour`, which sees staleness and arithmetic; `old` sees staleness only.
+    /// The policy it is measured from. Default: `behaviour`, which sees staleness and arithmetic;
+    /// `old` sees staleness only.
     #[serde(default = "behaviour")]
     pub from: Policy,
 }
@@ -28,8 +30,8 @@ fn behaviour() -> Policy {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Masks {
-    /// Keeps this share of the tokens, those of the greatest entropy (arXiv 2506.01939), in (0, 1\]. The threshold is a quantile of
-    /// the recorded entropies of the whole batch. Default: all.
+    /// Keeps this share of the tokens, those of the greatest entropy (arXiv 2506.01939), in (0,
+    /// 1\]. The threshold is a quantile of the recorded entropies of the whole batch. Default: all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_entropy: Option<f64>,
     /// Drops stale completions with a negative advantage. Default: none.
@@ -40,10 +42,20 @@ pub struct Masks {
 impl Masks {
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
         if let Some(share) = self.top_entropy {
-            within("masks.top_entropy", share, f64::MIN_POSITIVE..=1.0, "above 0 and at most 1")?;
+            within(
+                "masks.top_entropy",
+                share,
+                f64::MIN_POSITIVE..=1.0,
+                "above 0 and at most 1",
+            )?;
         }
         match self.off_policy {
-            Some(mask) => within("masks.off_policy.threshold", mask.threshold, -MOST..=MOST, "a finite number of nats"),
+            Some(mask) => within(
+                "masks.off_policy.threshold",
+                mask.threshold,
+                -MOST..=MOST,
+                "a finite number of nats",
+            ),
             None => Ok(()),
         }
     }

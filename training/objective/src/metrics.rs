@@ -29,16 +29,26 @@ impl Metrics {
 
     /// Names and numbers.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, f64)> {
-        self.0.keys().filter_map(|name| Some((*name, self.get(name)?)))
+        self.0
+            .keys()
+            .filter_map(|name| Some((*name, self.get(name)?)))
     }
 
-    /// Adds what another piece of the batch measured: means stay means over all tokens or rows, and losses add.
+    /// Adds what another piece of the batch measured: means stay means over all tokens or rows, and
+    /// losses add.
     pub fn merge(&mut self, other: &Self) {
         for (name, more) in &other.0 {
             let merged = match (self.0.get(name), *more) {
-                (Some(Entry::Mean { sum, weight }), Entry::Mean { sum: more, weight: heavier }) => {
-                    Entry::Mean { sum: sum + more, weight: weight + heavier }
-                }
+                (
+                    Some(Entry::Mean { sum, weight }),
+                    Entry::Mean {
+                        sum: more,
+                        weight: heavier,
+                    },
+                ) => Entry::Mean {
+                    sum: sum + more,
+                    weight: weight + heavier,
+                },
                 (Some(Entry::Sum(sum)), Entry::Sum(more)) => Entry::Sum(sum + more),
                 (Some(Entry::Min(least)), Entry::Min(more)) => Entry::Min(least.min(more)),
                 (Some(Entry::Max(most)), Entry::Max(more)) => Entry::Max(most.max(more)),
@@ -58,14 +68,26 @@ pub(crate) struct Gauges {
 
 impl Gauges {
     fn push(&mut self, number: &Tensor) -> Result<()> {
-        self.numbers.push(number.detach().to_dtype(DType::F64)?.reshape(())?);
+        self.numbers
+            .push(number.detach().to_dtype(DType::F64)?.reshape(())?);
         Ok(())
     }
 
     /// Mean of `x` with these weights.
     pub(crate) fn mean(&mut self, name: &'static str, x: &Tensor, weights: &Tensor) -> Result<()> {
-        self.entries.push((name, Entry::Mean { sum: 0.0, weight: 0.0 }));
-        self.push(&x.detach().to_dtype(weights.dtype())?.mul(weights)?.sum_all()?)?;
+        self.entries.push((
+            name,
+            Entry::Mean {
+                sum: 0.0,
+                weight: 0.0,
+            },
+        ));
+        self.push(
+            &x.detach()
+                .to_dtype(weights.dtype())?
+                .mul(weights)?
+                .sum_all()?,
+        )?;
         self.push(&weights.sum_all()?)
     }
 
@@ -76,7 +98,12 @@ impl Gauges {
     }
 
     /// Least and greatest of `x` where the mask of `u8` is 1.
-    pub(crate) fn range(&mut self, names: [&'static str; 2], x: &Tensor, live: &Tensor) -> Result<()> {
+    pub(crate) fn range(
+        &mut self,
+        names: [&'static str; 2],
+        x: &Tensor,
+        live: &Tensor,
+    ) -> Result<()> {
         let x = x.detach();
         self.entries.push((names[0], Entry::Min(0.0)));
         self.push(&crate::tensor::or_else(live, &x, f64::INFINITY)?.min_all()?)?;
@@ -86,14 +113,19 @@ impl Gauges {
 
     /// Reads all.
     pub(crate) fn read(self) -> Result<Metrics> {
-        let mut numbers = Tensor::stack(&self.numbers, 0)?.to_vec1::<f64>()?.into_iter();
+        let mut numbers = Tensor::stack(&self.numbers, 0)?
+            .to_vec1::<f64>()?
+            .into_iter();
         let mut next = || numbers.next().unwrap_or(f64::NAN);
         let mut metrics = Metrics::default();
         for (name, entry) in self.entries {
             let entry = match entry {
                 Entry::Mean { .. } => {
                     let sum = next();
-                    Entry::Mean { sum, weight: next() }
+                    Entry::Mean {
+                        sum,
+                        weight: next(),
+                    }
                 }
                 Entry::Sum(_) => Entry::Sum(next()),
                 Entry::Min(_) => Entry::Min(next()),

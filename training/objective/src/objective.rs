@@ -12,11 +12,14 @@ use crate::settings::Settings;
 use crate::surrogate::{Surrogate, Term, View};
 use crate::tensor::{bounded_exp, either, or_else, spread};
 use crate::totals::policy_tokens;
-use crate::{Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, Policy, Totals, pacs};
+use crate::{
+    Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, Policy, Totals, pacs,
+};
 
 /// What a policy is trained towards: a point on every axis.
 ///
-/// Read from a configuration it is `preset = "…"` and any axis that differs; an axis is replaced whole. Without a preset it is `grpo`.
+/// Read from a configuration it is `preset = "…"` and any axis that differs; an axis is replaced
+/// whole. Without a preset it is `grpo`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Settings")]
 pub struct Objective {
@@ -38,13 +41,18 @@ pub struct Objective {
     pub penalties: Vec<Penalty>,
     /// What rows by someone else are.
     pub demonstrations: Demonstrations,
-    /// Factor of the mean entropy over tokens that is subtracted from the loss, in loss a nat; 0 for none.
+    /// Factor of the mean entropy over tokens that is subtracted from the loss, in loss a nat; 0
+    /// for none.
     pub entropy: f64,
 }
 
-/// What an objective needs besides mask, advantages and log-probabilities of the policy in training.
+/// What an objective needs besides mask, advantages and log-probabilities of the policy in
+/// training.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "a list of fields of the batch, each of which is needed or not")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "a list of fields of the batch, each of which is needed or not"
+)]
 pub struct Needs {
     /// [`Batch::old`].
     pub old: bool,
@@ -92,11 +100,16 @@ impl Objective {
         }
         if self.anchor == Policy::Behaviour && !self.correction.is_off() {
             return Err(ObjectiveError::Conflict(
-                "`correction` weighs old over behaviour: with `anchor = \"behaviour\"` the ratio has that weight already",
+                "`correction` weighs old over behaviour: with `anchor = \"behaviour\"` the ratio \
+                 has that weight already",
             ));
         }
-        if matches!(self.surrogate, Surrogate::Pacs { .. }) && self.demonstrations != Demonstrations::AsRollouts {
-            return Err(ObjectiveError::Conflict("`pacs` has no place for demonstrations"));
+        if matches!(self.surrogate, Surrogate::Pacs { .. })
+            && self.demonstrations != Demonstrations::AsRollouts
+        {
+            return Err(ObjectiveError::Conflict(
+                "`pacs` has no place for demonstrations",
+            ));
         }
         Ok(())
     }
@@ -121,7 +134,9 @@ impl Objective {
         if let Some(mask) = self.masks.off_policy {
             policy(mask.from);
         }
-        self.penalties.iter().for_each(|penalty| policy(penalty.from));
+        self.penalties
+            .iter()
+            .for_each(|penalty| policy(penalty.from));
         needs.recorded_entropy = self.masks.top_entropy.is_some();
         needs.entropy = self.entropy > 0.0;
         needs.demonstrations = self.demonstrations != Demonstrations::AsRollouts;
@@ -147,22 +162,43 @@ impl Objective {
     ///
     /// # Errors
     /// The batch lacks something, or its shapes do not agree.
-    pub fn loss(&self, current: &Current, batch: &Batch, totals: &Totals) -> Result<Loss, ObjectiveError> {
+    pub fn loss(
+        &self,
+        current: &Current,
+        batch: &Batch,
+        totals: &Totals,
+    ) -> Result<Loss, ObjectiveError> {
         let all = Tokens::new(batch, current.logp.dtype())?;
         let tokens = policy_tokens(self, &all)?;
         let logp = tokens.clean("logp", Some(&current.logp))?;
-        let anchor = if self.has_ratio() { tokens.recorded(self.anchor)? } else { logp.detach() };
+        let anchor = if self.has_ratio() {
+            tokens.recorded(self.anchor)?
+        } else {
+            logp.detach()
+        };
         let log_ratio = self.level.log_ratio(&logp, &anchor, &tokens)?;
         let ratio = log_ratio.exp()?;
         let mut gauges = Gauges::default();
 
-        let view = View { tokens: &tokens, logp: &logp, anchor: &anchor, ratio: &ratio };
+        let view = View {
+            tokens: &tokens,
+            logp: &logp,
+            anchor: &anchor,
+            ratio: &ratio,
+        };
         let mut loss = match (self.surrogate.term(&view)?, self.surrogate) {
             (Some(term), _) => {
                 let x = self.policy_losses(&view, term, totals, &mut gauges)?;
                 self.aggregation.of(&x, &tokens, totals)?
             }
-            (None, Surrogate::Pacs { beta, standing, balanced }) => {
+            (
+                None,
+                Surrogate::Pacs {
+                    beta,
+                    standing,
+                    balanced,
+                },
+            ) => {
                 let log_ratio = logp.sub(&anchor)?;
                 pacs::loss(&log_ratio, &tokens, totals, (beta, standing, balanced))?
             }
@@ -185,7 +221,9 @@ impl Objective {
             let x = imitated(&logp, weight)?.mul(&theirs.mask)?;
             let imitation = (x.sum_all()? / totals.imitated.max(1.0))?;
             gauges.sum("imitation_loss", &imitation)?;
-            loss = loss.affine(1.0 - share, 0.0)?.add(&imitation.affine(share, 0.0)?)?;
+            loss = loss
+                .affine(1.0 - share, 0.0)?
+                .add(&imitation.affine(share, 0.0)?)?;
         }
         if self.entropy > 0.0 || current.entropy.is_some() {
             let entropy = tokens.clean("entropy", current.entropy.as_ref())?;
@@ -194,13 +232,17 @@ impl Objective {
             loss = loss.sub(&mean.affine(self.entropy, 0.0)?)?;
         }
         if batch.behaviour.is_some() {
-            // r - 1 - log r of the policy in training over the one that wrote: 0 where both compute the same.
+            // r - 1 - log r of the policy in training over the one that wrote: 0 where both compute
+            // the same.
             let drift = logp.detach().sub(&tokens.recorded(Policy::Behaviour)?)?;
             let mismatch = bounded_exp(&drift)?.sub(&drift)?.affine(1.0, -1.0)?;
             gauges.mean("mismatch_kl", &mismatch, &tokens.mask)?;
         }
         gauges.sum("loss", &loss)?;
-        Ok(Loss { loss, metrics: gauges.read()? })
+        Ok(Loss {
+            loss,
+            metrics: gauges.read()?,
+        })
     }
 
     /// Losses of tokens by the surrogate: clipped, masked and weighed.
@@ -213,7 +255,8 @@ impl Objective {
     ) -> Result<Tensor, ObjectiveError> {
         let &View { tokens, logp, .. } = view;
         if let Demonstrations::Shaped { gamma } = self.demonstrations {
-            let marked = tokens.row_values("demonstrations", tokens.batch().demonstrations.as_ref())?;
+            let marked =
+                tokens.row_values("demonstrations", tokens.batch().demonstrations.as_ref())?;
             let marked = spread(&marked, logp)?.ne(0.0)?;
             term.surrogate = marked.where_cond(&shaped(logp, gamma)?, &term.surrogate)?;
             let rollouts = marked.eq(0u8)?;
@@ -228,7 +271,11 @@ impl Objective {
         };
         gauges.mean("clip_ratio/low_mean", &term.low, &counted)?;
         gauges.mean("clip_ratio/high_mean", &term.high, &counted)?;
-        gauges.mean("clip_ratio/region_mean", &either(&term.low, &term.high)?, &counted)?;
+        gauges.mean(
+            "clip_ratio/region_mean",
+            &either(&term.low, &term.high)?,
+            &counted,
+        )?;
         gauges.mean("pg_clipfrac_lower", &term.dual, &counted)?;
 
         let mut x = term.surrogate.mul(&tokens.advantages)?.neg()?;
@@ -241,8 +288,15 @@ impl Objective {
             if let Some(mean) = totals.mean_weight {
                 weights = (weights / mean)?;
             }
-            gauges.mean("sampling/importance_sampling_ratio/mean", &weights, &tokens.mask)?;
-            let names = ["sampling/importance_sampling_ratio/min", "sampling/importance_sampling_ratio/max"];
+            gauges.mean(
+                "sampling/importance_sampling_ratio/mean",
+                &weights,
+                &tokens.mask,
+            )?;
+            let names = [
+                "sampling/importance_sampling_ratio/min",
+                "sampling/importance_sampling_ratio/max",
+            ];
             gauges.range(names, &weights, &tokens.live)?;
             x = x.mul(&weights)?;
         }

@@ -21,7 +21,8 @@ pub enum Standing {
     Alone,
 }
 
-/// Sums of pieces over the group, as matrices: row i holds the weights of the members that row i is compared with.
+/// Sums of pieces over the group, as matrices: row i holds the weights of the members that row i is
+/// compared with.
 struct Members {
     rows: usize,
     /// For each row, the rows of its group that have tokens; empty for rows without.
@@ -35,19 +36,30 @@ impl Members {
         }
         let mut peers = Vec::with_capacity(live.len());
         for (group, votes) in batch.groups.iter().zip(live) {
-            let members =
-                batch.groups.iter().zip(live).enumerate().filter(|(_, (other, live))| *other == group && **live);
+            let members = batch
+                .groups
+                .iter()
+                .zip(live)
+                .enumerate()
+                .filter(|(_, (other, live))| *other == group && **live);
             let members: Vec<usize> = members.map(|(at, _)| at).collect();
             if *votes && totals.groups.get(group) != Some(&members.len()) {
                 return Err(ObjectiveError::CutGroup(*group));
             }
             peers.push(if *votes { members } else { Vec::new() });
         }
-        Ok(Self { rows: live.len(), peers })
+        Ok(Self {
+            rows: live.len(),
+            peers,
+        })
     }
 
     /// The matrix whose entry for row i and its peer j is `weight(i, j, size of the group)`.
-    fn matrix(&self, like: &Tensor, weight: impl Fn(usize, usize, f64) -> f64) -> candle_core::Result<Tensor> {
+    fn matrix(
+        &self,
+        like: &Tensor,
+        weight: impl Fn(usize, usize, f64) -> f64,
+    ) -> candle_core::Result<Tensor> {
         let mut entries = vec![0.0; self.rows * self.rows];
         for (row, peers) in self.peers.iter().enumerate() {
             let size = count(peers.len());
@@ -61,12 +73,16 @@ impl Members {
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "groups are far smaller than 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "groups are far smaller than 2^53"
+)]
 fn count(members: usize) -> f64 {
     members as f64
 }
 
-/// Share of this piece in the mean over completions of the binary cross-entropy; `log_ratio` is of tokens, with its graph.
+/// Share of this piece in the mean over completions of the binary cross-entropy; `log_ratio` is of
+/// tokens, with its graph.
 pub(crate) fn loss(
     log_ratio: &Tensor,
     tokens: &Tokens<'_>,
@@ -75,7 +91,13 @@ pub(crate) fn loss(
 ) -> Result<Tensor, ObjectiveError> {
     let batch = tokens.batch();
     let scores = tokens.row_values("scores", batch.scores.as_ref())?.detach();
-    let live: Vec<bool> = tokens.live.max(1)?.to_vec1::<u8>()?.into_iter().map(|live| live > 0).collect();
+    let live: Vec<bool> = tokens
+        .live
+        .max(1)?
+        .to_vec1::<u8>()?
+        .into_iter()
+        .map(|live| live > 0)
+        .collect();
     let members = Members::new(batch, &live, totals)?;
     let reward = row_sums(log_ratio)?.affine(beta, 0.0)?;
     let logits = match standing {
@@ -85,8 +107,14 @@ pub(crate) fn loss(
             reward.sub(&members.matrix(&reward, others)?.matmul(&reward)?)?
         }
         Standing::ZScore => {
-            let centred = reward.sub(&members.matrix(&reward, |_, _, size| 1.0 / size)?.matmul(&reward)?)?;
-            let spread = members.matrix(&reward, |_, _, size| 1.0 / (size - 1.0).max(1.0))?.matmul(&centred.sqr()?)?;
+            let centred = reward.sub(
+                &members
+                    .matrix(&reward, |_, _, size| 1.0 / size)?
+                    .matmul(&reward)?,
+            )?;
+            let spread = members
+                .matrix(&reward, |_, _, size| 1.0 / (size - 1.0).max(1.0))?
+                .matmul(&centred.sqr()?)?;
             // The root has a slope at 0 too, where every reward of the group is equal.
             centred.div(&spread.affine(1.0, 1e-24)?.sqrt()?.affine(1.0, 1e-6)?)?
         }
@@ -100,13 +128,28 @@ pub(crate) fn loss(
     Ok((loss.mul(&weights)?.sum_all()? / totals.rows.max(1.0))?)
 }
 
-/// 0 for rows without tokens; else 1, or members / (2 * members of its label) where the group has both labels.
-fn weights(members: &Members, live: &[bool], scores: &Tensor, balanced: bool) -> candle_core::Result<Tensor> {
-    let right: Vec<bool> = scores.gt(0.5)?.flatten_all()?.to_vec1::<u8>()?.into_iter().map(|right| right > 0).collect();
+/// 0 for rows without tokens; else 1, or members / (2 * members of its label) where the group has
+/// both labels.
+fn weights(
+    members: &Members,
+    live: &[bool],
+    scores: &Tensor,
+    balanced: bool,
+) -> candle_core::Result<Tensor> {
+    let right: Vec<bool> = scores
+        .gt(0.5)?
+        .flatten_all()?
+        .to_vec1::<u8>()?
+        .into_iter()
+        .map(|right| right > 0)
+        .collect();
     let label = |row: usize| right.get(row).copied().unwrap_or_default();
     let weight = |(row, live): (usize, &bool)| {
         let peers = members.peers.get(row).map_or(&[][..], Vec::as_slice);
-        let same = peers.iter().filter(|peer| label(**peer) == label(row)).count();
+        let same = peers
+            .iter()
+            .filter(|peer| label(**peer) == label(row))
+            .count();
         match (*live, balanced && same < peers.len()) {
             (false, _) => 0.0,
             (true, false) => 1.0,

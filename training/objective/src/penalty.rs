@@ -7,8 +7,8 @@ use crate::batch::Policy;
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::bounded_exp;
 
-/// An estimate of the divergence KL(p || q) from one token drawn from p, with d = log p - log q (Schulman 2020, "Approximating KL
-/// divergence").
+/// An estimate of the divergence KL(p || q) from one token drawn from p, with d = log p - log q
+/// (Schulman 2020, "Approximating KL divergence").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Estimator {
@@ -33,11 +33,12 @@ pub struct Penalty {
     /// How it is estimated. Default: `k3`.
     #[serde(default = "k3")]
     pub estimator: Estimator,
-    /// The value of the estimate with the gradient of `k2`, which is that of the divergence. Default: no.
+    /// The value of the estimate with the gradient of `k2`, which is that of the divergence.
+    /// Default: no.
     #[serde(default)]
     pub straight_through: bool,
-    /// Multiplies the estimate by the importance ratio, gradient included, so that it is unbiased off policy (DeepSeek-V3.2, arXiv
-    /// 2512.02556, section 3.1). Default: no.
+    /// Multiplies the estimate by the importance ratio, gradient included, so that it is unbiased
+    /// off policy (DeepSeek-V3.2, arXiv 2512.02556, section 3.1). Default: no.
     #[serde(default)]
     pub importance: bool,
     /// Holds the estimate within plus and minus this, above 0. Default: no bound.
@@ -53,22 +54,40 @@ impl Penalty {
     /// A plain penalty.
     #[must_use]
     pub const fn new(from: Policy, estimator: Estimator, coefficient: f64) -> Self {
-        Self { from, coefficient, estimator, straight_through: false, importance: false, most: None }
+        Self {
+            from,
+            coefficient,
+            estimator,
+            straight_through: false,
+            importance: false,
+            most: None,
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), ObjectiveError> {
-        within("penalties.coefficient", self.coefficient, 0.0..=MOST, "from 0 up")?;
+        within(
+            "penalties.coefficient",
+            self.coefficient,
+            0.0..=MOST,
+            "from 0 up",
+        )?;
         match self.most {
             Some(most) => within("penalties.most", most, f64::MIN_POSITIVE..=MOST, "above 0"),
             None => Ok(()),
         }
     }
 
-    /// Estimates for each token, without the coefficient; `ratio` is the importance ratio with its graph.
+    /// Estimates for each token, without the coefficient; `ratio` is the importance ratio with its
+    /// graph.
     ///
     /// # Errors
     /// The tensors are not of one shape.
-    pub fn estimates(&self, logp: &Tensor, from: &Tensor, ratio: Option<&Tensor>) -> candle_core::Result<Tensor> {
+    pub fn estimates(
+        &self,
+        logp: &Tensor,
+        from: &Tensor,
+        ratio: Option<&Tensor>,
+    ) -> candle_core::Result<Tensor> {
         let d = logp.sub(from)?;
         let squared = || d.sqr()?.affine(0.5, 0.0);
         let mut value = match self.estimator {

@@ -1,6 +1,7 @@
 //! Objectives by the names of the methods they come from.
 //!
-//! Each is what its paper or its reference implementation has as defaults; where they differ, the summary says whose it is.
+//! Each is what its paper or its reference implementation has as defaults; where they differ, the
+//! summary says whose it is.
 
 use assay_correction::Estimator as Service;
 
@@ -35,71 +36,131 @@ impl Preset {
 /// The objective of this name.
 pub(crate) fn preset(name: &str) -> Result<Objective, ObjectiveError> {
     let found = PRESETS.iter().find(|preset| preset.name == name);
-    found.map(Preset::objective).ok_or_else(|| ObjectiveError::UnknownPreset(name.to_owned()))
+    found
+        .map(Preset::objective)
+        .ok_or_else(|| ObjectiveError::UnknownPreset(name.to_owned()))
 }
 
 /// All names, for an error.
 pub(crate) fn names() -> String {
-    PRESETS.iter().map(|preset| format!("`{}`", preset.name)).collect::<Vec<_>>().join(", ")
+    PRESETS
+        .iter()
+        .map(|preset| format!("`{}`", preset.name))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
-const fn row(name: &'static str, source: &'static str, summary: &'static str, make: fn() -> Objective) -> Preset {
-    Preset { name, source, summary, make }
+const fn row(
+    name: &'static str,
+    source: &'static str,
+    summary: &'static str,
+    make: fn() -> Objective,
+) -> Preset {
+    Preset {
+        name,
+        source,
+        summary,
+        make,
+    }
 }
 
 /// Every preset, in the order of the documentation.
 #[rustfmt::skip]
 pub const PRESETS: &[Preset] = &[
-    row("grpo", "arXiv 2402.03300", "z-score in the group, clip 0.2, mean over completions of means, k3 to the reference 0.04", grpo),
-    row("dr_grpo", "arXiv 2503.20783", "reward less group mean, clip 0.2, sum over a constant length", dr_grpo),
+    row("grpo", "arXiv 2402.03300", "z-score in the group, clip 0.2, mean over completions of \
+                                     means, k3 to the reference 0.04", grpo),
+    row("dr_grpo", "arXiv 2503.20783", "reward less group mean, clip 0.2, sum over a constant \
+                                        length", dr_grpo),
     row("bnpo", "TRL, loss type `bnpo`", "as `grpo` without a reference, mean over tokens", bnpo),
-    row("dapo", "arXiv 2503.14476", "z-score, clip 0.2 and 0.28, mean over tokens, no reference", dapo),
+    row("dapo", "arXiv 2503.14476", "z-score, clip 0.2 and 0.28, mean over tokens, no \
+                                     reference", dapo),
     row("gspo", "arXiv 2507.18071", "z-score, ratio of sequences, clip 3e-4 and 4e-4", gspo),
     row("gmpo", "arXiv 2507.20673", "z-score, geometric mean of ratios held within 0.4 nats", gmpo),
-    row("cispo", "arXiv 2506.13585", "z-score, weight up to 5 without its gradient on the log-probability, mean over tokens", cispo),
-    row("gppo", "arXiv 2508.07629", "z-score, clip 0.2 and 0.28 with a gradient beyond, dual 10, mean over tokens", gppo),
-    row("dcpo", "arXiv 2509.02333", "z-score over visits, clip by probability 0.16 and 0.2 up to 10, mean over completions", dcpo),
-    row("sapo", "arXiv 2511.20347", "z-score, sigmoid gate of temperature 1 and 1.05, mean over completions of means", sapo),
-    row("vespo", "arXiv 2602.10693", "z-score, gamma weight of the product of ratios, mean over tokens", vespo),
-    row("luspo", "arXiv 2602.05261", "z-score, ratio of sequences, clip 3e-4 and 4e-4, weighed by length", luspo),
-    row("dppo", "arXiv 2602.04879", "z-score, probabilities that moved by 0.2 stay, weight up to 20, mean over tokens", dppo),
-    row("reinforce_pp", "arXiv 2501.03262", "reward whitened over the tokens of the batch, clip 0.2, mean over tokens", reinforce_pp),
-    row("reinforce_pp_baseline", "arXiv 2501.03262", "reward less group mean, whitened over the batch, clip 0.2, mean over tokens, k2 0.001", reinforce_pp_baseline),
-    row("rloo", "arXiv 2402.14740", "reward less mean of the others, policy gradient of completions", rloo),
-    row("opo", "arXiv 2505.23585", "reward less mean weighed by length, policy gradient of completions", opo),
-    row("remax", "arXiv 2310.10505", "reward less that of the greedy completion, policy gradient of completions", remax),
-    row("gpg", "arXiv 2504.02546", "reward less group mean times batch over nonzero, policy gradient of tokens", gpg),
-    row("nsr", "arXiv 2506.01347", "-1 for wrong completions, right ones left out, clip 0.2, mean over tokens", nsr),
-    row("psr", "arXiv 2506.01347", "1 for right completions, wrong ones left out, clip 0.2, mean over tokens", psr),
-    row("w_reinforce", "arXiv 2506.01347", "0.1 for right and -1 for wrong completions, clip 0.2, mean over tokens", w_reinforce),
-    row("maxrl", "arXiv 2602.02710", "reward less group mean over group mean, clip 0.2, mean over tokens", maxrl),
-    row("passk", "arXiv 2503.19595", "best less second best over the deviation, clip 0.2, mean over tokens", passk),
-    row("vcpo", "arXiv 2602.17616", "reward less group mean, policy gradient weighed by the ratio of sequences up to 8", vcpo),
+    row("cispo", "arXiv 2506.13585", "z-score, weight up to 5 without its gradient on the \
+                                      log-probability, mean over tokens", cispo),
+    row("gppo", "arXiv 2508.07629", "z-score, clip 0.2 and 0.28 with a gradient beyond, dual 10, \
+                                     mean over tokens", gppo),
+    row("dcpo", "arXiv 2509.02333", "z-score over visits, clip by probability 0.16 and 0.2 up to \
+                                     10, mean over completions", dcpo),
+    row("sapo", "arXiv 2511.20347", "z-score, sigmoid gate of temperature 1 and 1.05, mean over \
+                                     completions of means", sapo),
+    row("vespo", "arXiv 2602.10693", "z-score, gamma weight of the product of ratios, mean over \
+                                      tokens", vespo),
+    row("luspo", "arXiv 2602.05261", "z-score, ratio of sequences, clip 3e-4 and 4e-4, weighed by \
+                                      length", luspo),
+    row("dppo", "arXiv 2602.04879", "z-score, probabilities that moved by 0.2 stay, weight up to \
+                                     20, mean over tokens", dppo),
+    row("reinforce_pp", "arXiv 2501.03262", "reward whitened over the tokens of the batch, clip \
+        0.2, mean over tokens", reinforce_pp),
+    row("reinforce_pp_baseline", "arXiv 2501.03262", "reward less group mean, whitened over the \
+        batch, clip 0.2, mean over tokens, k2 0.001", reinforce_pp_baseline),
+    row("rloo", "arXiv 2402.14740", "reward less mean of the others, policy gradient of \
+                                     completions", rloo),
+    row("opo", "arXiv 2505.23585", "reward less mean weighed by length, policy gradient of \
+                                    completions", opo),
+    row("remax", "arXiv 2310.10505", "reward less that of the greedy completion, policy gradient \
+                                      of completions", remax),
+    row("gpg", "arXiv 2504.02546", "reward less group mean times batch over nonzero, policy \
+                                    gradient of tokens", gpg),
+    row("nsr", "arXiv 2506.01347", "-1 for wrong completions, right ones left out, clip 0.2, mean \
+                                    over tokens", nsr),
+    row("psr", "arXiv 2506.01347", "1 for right completions, wrong ones left out, clip 0.2, mean \
+                                    over tokens", psr),
+    row("w_reinforce", "arXiv 2506.01347", "0.1 for right and -1 for wrong completions, clip 0.2, \
+        mean over tokens", w_reinforce),
+    row("maxrl", "arXiv 2602.02710", "reward less group mean over group mean, clip 0.2, mean over \
+                                      tokens", maxrl),
+    row("passk", "arXiv 2503.19595", "best less second best over the deviation, clip 0.2, mean \
+                                      over tokens", passk),
+    row("vcpo", "arXiv 2602.17616", "reward less group mean, policy gradient weighed by the ratio \
+                                     of sequences up to 8", vcpo),
     row("opmd", "arXiv 2505.17826", "reward less group mean, policy gradient over 1 + 1", opmd),
-    row("pacs", "arXiv 2509.02522", "cross-entropy of scores with beta 1, leave one out, balanced", pacs),
-    row("luffy", "arXiv 2504.14945", "joint reward less group mean, demonstrations as p / (p + 0.1), clip 0.2, mean over tokens", luffy),
-    row("chord", "arXiv 2508.11408", "`dapo` clip with 0.1 of imitation weighed by p (1 - p)", chord),
+    row("pacs", "arXiv 2509.02522", "cross-entropy of scores with beta 1, leave one out, \
+                                     balanced", pacs),
+    row("luffy", "arXiv 2504.14945", "joint reward less group mean, demonstrations as p / (p + \
+                                      0.1), clip 0.2, mean over tokens", luffy),
+    row("chord", "arXiv 2508.11408", "`dapo` clip with 0.1 of imitation weighed by p (1 - \
+                                      p)", chord),
     row("kdrl", "arXiv 2506.02208", "`grpo` over tokens with k2 to the teacher 0.002", kdrl),
     row("dro", "arXiv 2405.19107", "policy gradient of tokens with k2 to the old policy 0.05", dro),
-    row("areal", "arXiv 2505.24298", "z-score over the batch, clip 0.2, tokens of ratio above 5 dropped, mean over tokens", areal),
-    row("prime_rl", "prime-rl, default loss", "reward less group mean, 0.2 of probability from the behaviour, k2 to it 0.002", prime_rl),
-    row("ipo", "prime-rl, loss `ipo`", "as `prime_rl`, with the bound on either side for either sign", ipo),
-    row("grpo_lambda", "arXiv 2510.00194", "z-score times the sum of traces of decay 0.99, clip 0.2, mean over tokens", grpo_lambda),
+    row("areal", "arXiv 2505.24298", "z-score over the batch, clip 0.2, tokens of ratio above 5 \
+                                      dropped, mean over tokens", areal),
+    row("prime_rl", "prime-rl, default loss", "reward less group mean, 0.2 of probability from \
+        the behaviour, k2 to it 0.002", prime_rl),
+    row("ipo", "prime-rl, loss `ipo`", "as `prime_rl`, with the bound on either side for either \
+                                        sign", ipo),
+    row("grpo_lambda", "arXiv 2510.00194", "z-score times the sum of traces of decay 0.99, clip \
+        0.2, mean over tokens", grpo_lambda),
 ];
 
 const fn z_score() -> Advantage {
-    Advantage::Group { scale: Scale::Group, epsilon: 1e-6, weights: Vec::new(), combine: Combine::SumThenNormalize }
+    Advantage::Group {
+        scale: Scale::Group,
+        epsilon: 1e-6,
+        weights: Vec::new(),
+        combine: Combine::SumThenNormalize,
+    }
 }
 
 const fn centred() -> Advantage {
-    Advantage::Group { scale: Scale::None, epsilon: 1e-6, weights: Vec::new(), combine: Combine::SumThenNormalize }
+    Advantage::Group {
+        scale: Scale::None,
+        epsilon: 1e-6,
+        weights: Vec::new(),
+        combine: Combine::SumThenNormalize,
+    }
 }
 
 const fn clip(low: f64, high: f64) -> Surrogate {
-    Surrogate::Ppo { low, high, dual: None }
+    Surrogate::Ppo {
+        low,
+        high,
+        dual: None,
+    }
 }
 
-/// The z-score of a group, a ratio of tokens clipped at 0.2, and the mean over tokens; nothing else.
+/// The z-score of a group, a ratio of tokens clipped at 0.2, and the mean over tokens; nothing
+/// else.
 fn base() -> Objective {
     Objective {
         advantage: z_score(),
@@ -118,17 +179,30 @@ fn base() -> Objective {
 /// The policy gradient of whole completions, without a ratio.
 fn of_completions(advantage: Advantage) -> Objective {
     let surrogate = Surrogate::Reinforce { temperature: 0.0 };
-    Objective { advantage, surrogate, aggregation: Aggregation::SeqMeanTokenSum {}, ..base() }
+    Objective {
+        advantage,
+        surrogate,
+        aggregation: Aggregation::SeqMeanTokenSum {},
+        ..base()
+    }
 }
 
 fn grpo() -> Objective {
     let penalties = vec![Penalty::new(Policy::Reference, Estimator::K3, 0.04)];
-    Objective { aggregation: Aggregation::SeqMeanTokenMean {}, penalties, ..base() }
+    Objective {
+        aggregation: Aggregation::SeqMeanTokenMean {},
+        penalties,
+        ..base()
+    }
 }
 
 fn dr_grpo() -> Objective {
     let aggregation = Aggregation::SeqMeanTokenSumNorm { length: None };
-    Objective { advantage: centred(), aggregation, ..base() }
+    Objective {
+        advantage: centred(),
+        aggregation,
+        ..base()
+    }
 }
 
 fn bnpo() -> Objective {
@@ -136,68 +210,139 @@ fn bnpo() -> Objective {
 }
 
 fn dapo() -> Objective {
-    Objective { surrogate: clip(0.2, 0.28), ..base() }
+    Objective {
+        surrogate: clip(0.2, 0.28),
+        ..base()
+    }
 }
 
 fn gspo() -> Objective {
     let aggregation = Aggregation::SeqMeanTokenMean {};
-    Objective { level: Level::Sequence, surrogate: clip(3e-4, 4e-4), aggregation, ..base() }
+    Objective {
+        level: Level::Sequence,
+        surrogate: clip(3e-4, 4e-4),
+        aggregation,
+        ..base()
+    }
 }
 
 fn gmpo() -> Objective {
-    let surrogate = Surrogate::Gmpo { low: 0.4, high: 0.4 };
-    Objective { surrogate, aggregation: Aggregation::SeqMeanTokenMean {}, ..base() }
+    let surrogate = Surrogate::Gmpo {
+        low: 0.4,
+        high: 0.4,
+    };
+    Objective {
+        surrogate,
+        aggregation: Aggregation::SeqMeanTokenMean {},
+        ..base()
+    }
 }
 
 fn cispo() -> Objective {
-    Objective { surrogate: Surrogate::Cispo { low: 0.0, high: 5.0 }, ..base() }
+    Objective {
+        surrogate: Surrogate::Cispo {
+            low: 0.0,
+            high: 5.0,
+        },
+        ..base()
+    }
 }
 
 fn gppo() -> Objective {
-    Objective { surrogate: Surrogate::Gppo { low: 0.2, high: 0.28, dual: Some(10.0) }, ..base() }
+    Objective {
+        surrogate: Surrogate::Gppo {
+            low: 0.2,
+            high: 0.28,
+            dual: Some(10.0),
+        },
+        ..base()
+    }
 }
 
 fn dcpo() -> Objective {
     Objective {
-        advantage: Advantage::Named { name: Service::Dcpo },
-        surrogate: Surrogate::Dcpo { low: 0.16, high: 0.2, cap: 10.0 },
+        advantage: Advantage::Named {
+            name: Service::Dcpo,
+        },
+        surrogate: Surrogate::Dcpo {
+            low: 0.16,
+            high: 0.2,
+            cap: 10.0,
+        },
         aggregation: Aggregation::SeqMeanTokenMean {},
         ..base()
     }
 }
 
 fn sapo() -> Objective {
-    let surrogate = Surrogate::Sapo { positive: 1.0, negative: 1.05 };
-    Objective { surrogate, aggregation: Aggregation::SeqMeanTokenMean {}, ..base() }
+    let surrogate = Surrogate::Sapo {
+        positive: 1.0,
+        negative: 1.05,
+    };
+    Objective {
+        surrogate,
+        aggregation: Aggregation::SeqMeanTokenMean {},
+        ..base()
+    }
 }
 
 fn vespo() -> Objective {
-    Objective { surrogate: Surrogate::Vespo { positive: [2.0, 3.0], negative: [3.0, 2.0] }, ..base() }
+    Objective {
+        surrogate: Surrogate::Vespo {
+            positive: [2.0, 3.0],
+            negative: [3.0, 2.0],
+        },
+        ..base()
+    }
 }
 
 fn luspo() -> Objective {
-    Objective { aggregation: Aggregation::SeqMeanTokenSum {}, ..gspo() }
+    Objective {
+        aggregation: Aggregation::SeqMeanTokenSum {},
+        ..gspo()
+    }
 }
 
 fn trust(side: Side, cap: Option<f64>, through: Through) -> Surrogate {
-    Surrogate::TrustRegion { divergence: Divergence::Tv, side, low: 0.2, high: 0.2, cap, through }
+    Surrogate::TrustRegion {
+        divergence: Divergence::Tv,
+        side,
+        low: 0.2,
+        high: 0.2,
+        cap,
+        through,
+    }
 }
 
 fn dppo() -> Objective {
-    Objective { surrogate: trust(Side::Pushed, Some(20.0), Through::LogProbability), ..base() }
+    Objective {
+        surrogate: trust(Side::Pushed, Some(20.0), Through::LogProbability),
+        ..base()
+    }
 }
 
 fn reinforce_pp() -> Objective {
-    Objective { advantage: Advantage::Returns { gamma: 1.0 }, ..base() }
+    Objective {
+        advantage: Advantage::Returns { gamma: 1.0 },
+        ..base()
+    }
 }
 
 fn reinforce_pp_baseline() -> Objective {
     let penalties = vec![Penalty::new(Policy::Reference, Estimator::K2, 0.001)];
-    Objective { advantage: Advantage::Named { name: Service::ReinforcePp }, penalties, ..base() }
+    Objective {
+        advantage: Advantage::Named {
+            name: Service::ReinforcePp,
+        },
+        penalties,
+        ..base()
+    }
 }
 
 fn rloo() -> Objective {
-    of_completions(Advantage::Named { name: Service::Rloo })
+    of_completions(Advantage::Named {
+        name: Service::Rloo,
+    })
 }
 
 fn opo() -> Objective {
@@ -210,61 +355,133 @@ fn remax() -> Objective {
 
 fn gpg() -> Objective {
     let surrogate = Surrogate::Reinforce { temperature: 0.0 };
-    Objective { advantage: Advantage::Named { name: Service::Gpg }, surrogate, ..base() }
+    Objective {
+        advantage: Advantage::Named { name: Service::Gpg },
+        surrogate,
+        ..base()
+    }
 }
 
 fn nsr() -> Objective {
-    Objective { advantage: Advantage::Verdict { right: None, wrong: Some(-1.0) }, ..base() }
+    Objective {
+        advantage: Advantage::Verdict {
+            right: None,
+            wrong: Some(-1.0),
+        },
+        ..base()
+    }
 }
 
 fn psr() -> Objective {
-    Objective { advantage: Advantage::Verdict { right: Some(1.0), wrong: None }, ..base() }
+    Objective {
+        advantage: Advantage::Verdict {
+            right: Some(1.0),
+            wrong: None,
+        },
+        ..base()
+    }
 }
 
 fn w_reinforce() -> Objective {
-    Objective { advantage: Advantage::Verdict { right: Some(0.1), wrong: Some(-1.0) }, ..base() }
+    Objective {
+        advantage: Advantage::Verdict {
+            right: Some(0.1),
+            wrong: Some(-1.0),
+        },
+        ..base()
+    }
 }
 
 fn maxrl() -> Objective {
-    Objective { advantage: Advantage::Named { name: Service::MaxRl }, ..base() }
+    Objective {
+        advantage: Advantage::Named {
+            name: Service::MaxRl,
+        },
+        ..base()
+    }
 }
 
 fn passk() -> Objective {
-    Objective { advantage: Advantage::Best { scale: true, epsilon: 1e-6 }, ..base() }
+    Objective {
+        advantage: Advantage::Best {
+            scale: true,
+            epsilon: 1e-6,
+        },
+        ..base()
+    }
 }
 
 fn vcpo() -> Objective {
-    let correction = Correction { weight: Some(Span::Sequence), high: Some(8.0), ..Correction::default() };
+    let correction = Correction {
+        weight: Some(Span::Sequence),
+        high: Some(8.0),
+        ..Correction::default()
+    };
     let surrogate = Surrogate::Reinforce { temperature: 0.0 };
-    Objective { advantage: centred(), surrogate, correction, ..base() }
+    Objective {
+        advantage: centred(),
+        surrogate,
+        correction,
+        ..base()
+    }
 }
 
 fn opmd() -> Objective {
-    Objective { advantage: centred(), surrogate: Surrogate::Reinforce { temperature: 1.0 }, ..base() }
+    Objective {
+        advantage: centred(),
+        surrogate: Surrogate::Reinforce { temperature: 1.0 },
+        ..base()
+    }
 }
 
 fn pacs() -> Objective {
-    let surrogate = Surrogate::Pacs { beta: 1.0, standing: Standing::LeaveOneOut, balanced: true };
-    Objective { advantage: centred(), surrogate, ..base() }
+    let surrogate = Surrogate::Pacs {
+        beta: 1.0,
+        standing: Standing::LeaveOneOut,
+        balanced: true,
+    };
+    Objective {
+        advantage: centred(),
+        surrogate,
+        ..base()
+    }
 }
 
 fn luffy() -> Objective {
     let demonstrations = Demonstrations::Shaped { gamma: Some(0.1) };
-    Objective { advantage: centred(), demonstrations, ..base() }
+    Objective {
+        advantage: centred(),
+        demonstrations,
+        ..base()
+    }
 }
 
 fn chord() -> Objective {
-    let demonstrations = Demonstrations::Imitated { share: 0.1, weight: Imitation::Uncertain };
-    Objective { demonstrations, ..dapo() }
+    let demonstrations = Demonstrations::Imitated {
+        share: 0.1,
+        weight: Imitation::Uncertain,
+    };
+    Objective {
+        demonstrations,
+        ..dapo()
+    }
 }
 
 fn kdrl() -> Objective {
-    Objective { penalties: vec![Penalty::new(Policy::Teacher, Estimator::K2, 0.002)], ..base() }
+    Objective {
+        penalties: vec![Penalty::new(Policy::Teacher, Estimator::K2, 0.002)],
+        ..base()
+    }
 }
 
 fn dro() -> Objective {
     let penalties = vec![Penalty::new(Policy::Old, Estimator::K2, 0.05)];
-    Objective { advantage: centred(), surrogate: Surrogate::Reinforce { temperature: 0.0 }, penalties, ..base() }
+    Objective {
+        advantage: centred(),
+        surrogate: Surrogate::Reinforce { temperature: 0.0 },
+        penalties,
+        ..base()
+    }
 }
 
 fn areal() -> Objective {
@@ -275,8 +492,17 @@ fn areal() -> Objective {
         combine: Combine::SumThenNormalize,
     };
     let weight = Some(Span::Token);
-    let correction = Correction { weight, high: Some(5.0), beyond: Beyond::Drop, ..Correction::default() };
-    Objective { advantage, correction, ..base() }
+    let correction = Correction {
+        weight,
+        high: Some(5.0),
+        beyond: Beyond::Drop,
+        ..Correction::default()
+    };
+    Objective {
+        advantage,
+        correction,
+        ..base()
+    }
 }
 
 fn prime_rl() -> Objective {
@@ -290,9 +516,18 @@ fn prime_rl() -> Objective {
 }
 
 fn ipo() -> Objective {
-    Objective { surrogate: trust(Side::Both, None, Through::Ratio), ..prime_rl() }
+    Objective {
+        surrogate: trust(Side::Both, None, Through::Ratio),
+        ..prime_rl()
+    }
 }
 
 fn grpo_lambda() -> Objective {
-    Objective { advantage: Advantage::Traces { decay: 0.99, epsilon: 1e-6 }, ..base() }
+    Objective {
+        advantage: Advantage::Traces {
+            decay: 0.99,
+            epsilon: 1e-6,
+        },
+        ..base()
+    }
 }

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use crate::presets::preset;
 use crate::{
-    Advantage, Aggregation, Correction, Demonstrations, Level, Masks, Objective, ObjectiveError, Penalty, Policy,
-    Surrogate,
+    Advantage, Aggregation, Correction, Demonstrations, Level, Masks, Objective, ObjectiveError,
+    Penalty, Policy, Surrogate,
 };
 
 /// A preset and the axes that differ from it.

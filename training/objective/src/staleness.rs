@@ -1,15 +1,19 @@
-//! What follows from how much a stale batch is still worth (VCPO, arXiv 2602.17616). The worth itself is
-//! [`effective`].
+//! What follows from how much a stale batch is still worth (VCPO, arXiv 2602.17616). The worth
+//! itself is [`effective`].
 
 use assay_correction::group::effective;
 
-/// Factor on the learning rate: the root of the effective share of the batch over the share of a run on policy, at most 1. `ratios` are the importance ratios of whole completions, `None` for masked ones; `base` is in (0, 1\].
+/// Factor on the learning rate: the root of the effective share of the batch over the share of a
+/// run on policy, at most 1. `ratios` are the importance ratios of whole completions, `None` for
+/// masked ones; `base` is in (0, 1\].
 ///
 /// 1 where the ratios have no worth that could be computed, as without any.
 #[must_use]
 pub fn learning_rate_scale(ratios: &[Option<f64>], base: f64) -> f64 {
     let share = effective(ratios).map(|effective| effective.share / base);
-    share.filter(|share| share.is_finite() && *share >= 0.0).map_or(1.0, |share| share.sqrt().min(1.0))
+    share
+        .filter(|share| share.is_finite() && *share >= 0.0)
+        .map_or(1.0, |share| share.sqrt().min(1.0))
 }
 
 /// One completion of a group, as the baseline sees it.
@@ -23,8 +27,8 @@ pub struct Weighed {
     pub gradient_norm: f64,
 }
 
-/// The baseline of least variance off policy, sum of w^2 g^2 R over sum of w^2 g^2; `None` where the weights vanish or
-/// leave the range of numbers.
+/// The baseline of least variance off policy, sum of w^2 g^2 R over sum of w^2 g^2; `None` where
+/// the weights vanish or leave the range of numbers.
 #[must_use]
 pub fn optimal_baseline(group: &[Weighed]) -> Option<f64> {
     let (mut sum, mut weights) = (0.0, 0.0);
@@ -53,7 +57,11 @@ mod tests {
 
     #[test]
     fn the_baseline_leans_to_heavy_completions() {
-        let one = |reward, ratio, gradient_norm| Weighed { reward, ratio, gradient_norm };
+        let one = |reward, ratio, gradient_norm| Weighed {
+            reward,
+            ratio,
+            gradient_norm,
+        };
         // (1 * 1 * 1 + 4 * 4 * 0) / (1 + 16) = 1 / 17.
         let baseline = optimal_baseline(&[one(1.0, 1.0, 1.0), one(0.0, 2.0, 2.0)]);
         assert!((baseline.unwrap() - 1.0 / 17.0).abs() < 1e-12);

@@ -1,9 +1,11 @@
-//! The few steps that every part of the loss takes with tensors. Each has a backward; masks are `u8` tensors of 0 and 1.
+//! The few steps that every part of the loss takes with tensors. Each has a backward; masks are
+//! `u8` tensors of 0 and 1.
 
 use candle_core::{D, Result, Tensor};
 
-/// Log-ratios are held within this many nats before they are raised to the exponent: e^20 is far beyond any bound in use, and
-/// nothing overflows in 32 bits. Beyond it a token has no gradient through its ratio.
+/// Log-ratios are held within this many nats before they are raised to the exponent: e^20 is far
+/// beyond any bound in use, and nothing overflows in 32 bits. Beyond it a token has no gradient
+/// through its ratio.
 pub(crate) const MOST_NATS: f64 = 20.0;
 
 /// A constant of the shape and type of `like`.

@@ -1,4 +1,5 @@
-//! What a loss needs to know of the whole batch, so that pieces of it can be done one after the other.
+//! What a loss needs to know of the whole batch, so that pieces of it can be done one after the
+//! other.
 
 use std::collections::BTreeMap;
 
@@ -43,26 +44,39 @@ impl Totals {
             mean_weight: None,
             groups: BTreeMap::new(),
         };
-        for (group, _) in batch.groups.iter().zip(&lengths).filter(|(_, length)| live(length)) {
+        for (group, _) in batch
+            .groups
+            .iter()
+            .zip(&lengths)
+            .filter(|(_, length)| live(length))
+        {
             *totals.groups.entry(*group).or_default() += 1;
         }
         if let Some(share) = objective.masks.top_entropy {
             let entropies = tokens.entropy()?.flatten_all()?.to_vec1::<f64>()?;
             let mask = tokens.mask.flatten_all()?.to_vec1::<f64>()?;
-            let voting = entropies.into_iter().zip(mask).filter(|(_, mask)| *mask > 0.0).map(|(entropy, _)| entropy);
+            let voting = entropies
+                .into_iter()
+                .zip(mask)
+                .filter(|(_, mask)| *mask > 0.0)
+                .map(|(entropy, _)| entropy);
             totals.entropy_threshold = Some(quantile(voting.collect(), 1.0 - share));
         }
         if objective.correction.normalize {
             let weights = objective.correction.weights(&tokens)?;
             let sum = number(&objective.correction.sum(&weights, &tokens)?)?;
-            totals.mean_weight = Some((sum / objective.correction.count(&totals).max(1.0)).max(1e-8));
+            totals.mean_weight =
+                Some((sum / objective.correction.count(&totals).max(1.0)).max(1e-8));
         }
         Ok(totals)
     }
 }
 
 /// The tokens that the policy loss is over: all but those of demonstrations that are imitated.
-pub(crate) fn policy_tokens<'a>(objective: &Objective, all: &Tokens<'a>) -> Result<Tokens<'a>, ObjectiveError> {
+pub(crate) fn policy_tokens<'a>(
+    objective: &Objective,
+    all: &Tokens<'a>,
+) -> Result<Tokens<'a>, ObjectiveError> {
     let keep = match objective.demonstrations {
         Demonstrations::Imitated { .. } => {
             let marked = all.row_values("demonstrations", all.batch().demonstrations.as_ref())?;
@@ -73,13 +87,16 @@ pub(crate) fn policy_tokens<'a>(objective: &Objective, all: &Tokens<'a>) -> Resu
     all.only(&keep)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "batches are far narrower than 2^53 tokens")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "batches are far narrower than 2^53 tokens"
+)]
 fn width(tokens: &Tokens<'_>) -> f64 {
     tokens.shape().1 as f64
 }
 
-/// Quantile with linear interpolation between order statistics (definition 7 of Hyndman and Fan 1996, doi
-/// 10.1080/00031305.1996.10473566); infinite of nothing, so that nothing is kept.
+/// Quantile with linear interpolation between order statistics (definition 7 of Hyndman and Fan
+/// 1996, doi 10.1080/00031305.1996.10473566); infinite of nothing, so that nothing is kept.
 #[expect(
     clippy::cast_precision_loss,
     clippy::cast_possible_truncation,
@@ -88,9 +105,16 @@ fn width(tokens: &Tokens<'_>) -> f64 {
 )]
 fn quantile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
-    let Some(last) = values.len().checked_sub(1) else { return f64::INFINITY };
+    let Some(last) = values.len().checked_sub(1) else {
+        return f64::INFINITY;
+    };
     let position = share.clamp(0.0, 1.0) * last as f64;
-    let at = |index: usize| values.get(index.min(last)).copied().unwrap_or(f64::INFINITY);
+    let at = |index: usize| {
+        values
+            .get(index.min(last))
+            .copied()
+            .unwrap_or(f64::INFINITY)
+    };
     let below = position.floor() as usize;
     at(below) + (position - position.floor()) * (at(below + 1) - at(below))
 }

@@ -10,8 +10,8 @@ use crate::range::within;
 use crate::rank::{Rank, size};
 use crate::{FamilyError, Form, Problem};
 
-/// `47+85=`: an expression of so many operands, each from 0 to the largest number of so many digits. Answers may be negative where
-/// there is `-`.
+/// `47+85=`: an expression of so many operands, each from 0 to the largest number of so many
+/// digits. Answers may be negative where there is `-`.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Options")]
 pub struct Arithmetic {
@@ -36,7 +36,12 @@ impl TryFrom<Options> for Arithmetic {
     type Error = FamilyError;
 
     fn try_from(options: Options) -> Result<Self, FamilyError> {
-        Self::new(options.operands, options.digits, &options.operators, options.form)
+        Self::new(
+            options.operands,
+            options.digits,
+            &options.operators,
+            options.form,
+        )
     }
 }
 
@@ -44,18 +49,39 @@ impl Arithmetic {
     /// Expressions of 2 to 16 `operands` of at most `digits`, 1 to 9.
     ///
     /// # Errors
-    /// [`FamilyError`] for numbers out of range, for operators that are none or repeated, and for more than 2^62 problems.
-    pub fn new(operands: u64, digits: u64, operators: &[Operator], form: Form) -> Result<Self, FamilyError> {
+    /// [`FamilyError`] for numbers out of range, for operators that are none or repeated, and for
+    /// more than 2^62 problems.
+    pub fn new(
+        operands: u64,
+        digits: u64,
+        operators: &[Operator],
+        form: Form,
+    ) -> Result<Self, FamilyError> {
         within("operands", operands, 2, 16)?;
         within("digits", digits, 1, 9)?;
         let operators = Operators::new(operators)?;
         let below = (0..digits).fold(1, |power, _| power * 10);
-        let size = size([below].into_iter().chain((1..operands).flat_map(|_| [operators.len(), below])))?;
-        Ok(Self { operands, below, operators, form, size })
+        let size = size(
+            [below]
+                .into_iter()
+                .chain((1..operands).flat_map(|_| [operators.len(), below])),
+        )?;
+        Ok(Self {
+            operands,
+            below,
+            operators,
+            form,
+            size,
+        })
     }
 
     fn expression(&self, rank: u64) -> Expression {
-        Expression::choose(&mut Rank::new(rank), self.operands, self.below, &self.operators)
+        Expression::choose(
+            &mut Rank::new(rank),
+            self.operands,
+            self.below,
+            &self.operators,
+        )
     }
 }
 
@@ -72,10 +98,18 @@ impl Rule for Arithmetic {
         let expression = self.expression(rank);
         let prompt = match self.form {
             Form::Plain | Form::Boxed => format!("{}=", expression.text("")),
-            Form::Words => format!("What is {}? Answer with the number alone.", expression.text(" ")),
+            Form::Words => format!(
+                "What is {}? Answer with the number alone.",
+                expression.text(" ")
+            ),
         };
         let (task, solution) = self.form.number(expression.value());
-        Problem { prompt, task, key: format!("arithmetic/{}/{}", self.form.word(), expression.text("")), solution }
+        Problem {
+            prompt,
+            task,
+            key: format!("arithmetic/{}/{}", self.form.word(), expression.text("")),
+            solution,
+        }
     }
 
     fn alphabet(&self) -> BTreeSet<char> {
@@ -83,6 +117,11 @@ impl Rule for Arithmetic {
             Form::Plain | Form::Boxed => "=",
             Form::Words => "What is ? Answer with the number alone.",
         };
-        fixed.chars().chain(self.form.characters().chars()).chain('0'..='9').chain(self.operators.signs()).collect()
+        fixed
+            .chars()
+            .chain(self.form.characters().chars())
+            .chain('0'..='9')
+            .chain(self.operators.signs())
+            .collect()
     }
 }

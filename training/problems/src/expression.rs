@@ -1,4 +1,5 @@
-//! Sums and products of whole numbers: their value, their text, and the text they share with those that only change places.
+//! Sums and products of whole numbers: their value, their text, and the text they share with those
+//! that only change places.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +38,15 @@ impl Operators {
     /// # Errors
     /// [`FamilyError::Operators`] for none, or for one that stands twice.
     pub(crate) fn new(operators: &[Operator]) -> Result<Self, FamilyError> {
-        let repeated = operators.iter().enumerate().any(|(at, operator)| operators[..at].contains(operator));
-        if operators.is_empty() || repeated { Err(FamilyError::Operators) } else { Ok(Self(operators.to_vec())) }
+        let repeated = operators
+            .iter()
+            .enumerate()
+            .any(|(at, operator)| operators[..at].contains(operator));
+        if operators.is_empty() || repeated {
+            Err(FamilyError::Operators)
+        } else {
+            Ok(Self(operators.to_vec()))
+        }
     }
 
     pub(crate) fn len(&self) -> u64 {
@@ -54,7 +62,8 @@ impl Operators {
     }
 }
 
-/// Operands from 0 on with operators between them. Products bind closer than sums; there are no parentheses.
+/// Operands from 0 on with operators between them. Products bind closer than sums; there are no
+/// parentheses.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Expression {
     first: i64,
@@ -69,20 +78,33 @@ struct Term {
 
 impl Expression {
     /// The expression that the next choices of a rank name.
-    pub(crate) fn choose(rank: &mut Rank, operands: u64, below: u64, operators: &Operators) -> Self {
+    pub(crate) fn choose(
+        rank: &mut Rank,
+        operands: u64,
+        below: u64,
+        operators: &Operators,
+    ) -> Self {
         let first = rank.number(below);
-        let rest = (1..operands).map(|_| (operators.choose(rank), rank.number(below))).collect();
+        let rest = (1..operands)
+            .map(|_| (operators.choose(rank), rank.number(below)))
+            .collect();
         Self { first, rest }
     }
 
     fn terms(&self) -> Vec<Term> {
         let mut terms = Vec::new();
-        let mut term = Term { negative: false, factors: vec![self.first] };
+        let mut term = Term {
+            negative: false,
+            factors: vec![self.first],
+        };
         for (operator, operand) in &self.rest {
             if *operator == Operator::Multiply {
                 term.factors.push(*operand);
             } else {
-                let next = Term { negative: *operator == Operator::Subtract, factors: vec![*operand] };
+                let next = Term {
+                    negative: *operator == Operator::Subtract,
+                    factors: vec![*operand],
+                };
                 terms.push(std::mem::replace(&mut term, next));
             }
         }
@@ -93,7 +115,10 @@ impl Expression {
     /// What it is equal to. Exact where the product of all operands is below 2^63.
     pub(crate) fn value(&self) -> i64 {
         let value = |term: &Term| {
-            let product = term.factors.iter().fold(1i64, |product, factor| product.saturating_mul(*factor));
+            let product = term
+                .factors
+                .iter()
+                .fold(1i64, |product, factor| product.saturating_mul(*factor));
             if term.negative { -product } else { product }
         };
         self.terms().iter().map(value).fold(0, i64::saturating_add)
@@ -108,12 +133,17 @@ impl Expression {
         text
     }
 
-    /// The same for all expressions that have the same terms with the same signs, each of the same factors, in any order.
+    /// The same for all expressions that have the same terms with the same signs, each of the same
+    /// factors, in any order.
     pub(crate) fn canonical(&self) -> String {
         let text = |mut term: Term| {
             term.factors.sort_unstable();
             let factors: Vec<_> = term.factors.iter().map(i64::to_string).collect();
-            format!("{}{}", if term.negative { '-' } else { '+' }, factors.join("*"))
+            format!(
+                "{}{}",
+                if term.negative { '-' } else { '+' },
+                factors.join("*")
+            )
         };
         let mut terms: Vec<_> = self.terms().into_iter().map(text).collect();
         terms.sort_unstable();
@@ -126,14 +156,20 @@ mod tests {
     use super::*;
 
     fn expression(first: i64, rest: &[(Operator, i64)]) -> Expression {
-        Expression { first, rest: rest.to_vec() }
+        Expression {
+            first,
+            rest: rest.to_vec(),
+        }
     }
 
     #[test]
     fn products_bind_closer() {
         use Operator::{Add, Multiply, Subtract};
         let expression = expression(2, &[(Add, 3), (Multiply, 4), (Subtract, 5), (Multiply, 6)]);
-        assert_eq!((expression.text(""), expression.value()), ("2+3*4-5*6".to_owned(), -16));
+        assert_eq!(
+            (expression.text(""), expression.value()),
+            ("2+3*4-5*6".to_owned(), -16)
+        );
         assert_eq!(expression.text(" "), "2 + 3 * 4 - 5 * 6");
     }
 
@@ -141,8 +177,14 @@ mod tests {
     fn places_change_nothing_that_is_canonical() {
         use Operator::{Add, Multiply, Subtract};
         let one = expression(2, &[(Add, 3), (Multiply, 4), (Subtract, 5)]).canonical();
-        assert_eq!(one, expression(4, &[(Multiply, 3), (Subtract, 5), (Add, 2)]).canonical());
+        assert_eq!(
+            one,
+            expression(4, &[(Multiply, 3), (Subtract, 5), (Add, 2)]).canonical()
+        );
         assert_eq!(one, "+2+3*4-5");
-        assert_ne!(expression(2, &[(Subtract, 5)]).canonical(), expression(5, &[(Subtract, 2)]).canonical());
+        assert_ne!(
+            expression(2, &[(Subtract, 5)]).canonical(),
+            expression(5, &[(Subtract, 2)]).canonical()
+        );
     }
 }

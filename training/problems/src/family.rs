@@ -22,7 +22,8 @@ pub(crate) trait Rule {
     fn alphabet(&self) -> BTreeSet<char>;
 }
 
-/// A rule that makes problems, with its difficulty. In a configuration `family` names it, beside its options.
+/// A rule that makes problems, with its difficulty. In a configuration `family` names it, beside
+/// its options.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "family", rename_all = "snake_case")]
 pub enum Family {
@@ -61,15 +62,21 @@ impl Family {
         self.rule().alphabet()
     }
 
-    /// All problems of one side, each once, in the order that a seed and the number of a round name. The n-th is always the same.
+    /// All problems of one side, each once, in the order that a seed and the number of a round
+    /// name. The n-th is always the same.
     #[must_use]
     pub fn problems(&self, split: Split, seed: u64, round: u64) -> Problems {
-        Problems { order: Permutation::new(self.size(), &[seed, round]), family: self.clone(), split, place: 0 }
+        Problems {
+            order: Permutation::new(self.size(), &[seed, round]),
+            family: self.clone(),
+            split,
+            place: 0,
+        }
     }
 }
 
-/// The problems of one side of a family, from [`Family::problems`]. To skip some takes as long as to find them, without making them:
-/// one or two microseconds each for expressions of two operands.
+/// The problems of one side of a family, from [`Family::problems`]. To skip some takes as long as
+/// to find them, without making them: one or two microseconds each for expressions of two operands.
 #[derive(Debug, Clone)]
 pub struct Problems {
     family: Family,

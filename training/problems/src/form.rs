@@ -9,14 +9,17 @@ use crate::FamilyError;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Form {
-    /// As short as can be, for policies of single characters: `47+85=`, answered by `132`. A number or a list is graded as a JSON
-    /// document that is the whole completion, so that the prompt copied is no answer to it.
+    /// As short as can be, for policies of single characters: `47+85=`, answered by `132`. A number
+    /// or a list is graded as a JSON document that is the whole completion, so that the prompt
+    /// copied is no answer to it.
     #[default]
     Plain,
-    /// The plain prompt of a number, answered by `\boxed{132}` and graded by `math`. That grader accepts whatever is equal, so a policy
-    /// may find out that `\boxed{47+85}` earns as much: a false positive to study.
+    /// The plain prompt of a number, answered by `\boxed{132}` and graded by `math`. That grader
+    /// accepts whatever is equal, so a policy may find out that `\boxed{47+85}` earns as much: a
+    /// false positive to study.
     Boxed,
-    /// A question in English that says all there is to know; the answer is graded as the plain one is.
+    /// A question in English that says all there is to know; the answer is graded as the plain one
+    /// is.
     Words,
 }
 
@@ -43,7 +46,11 @@ impl Form {
     /// # Errors
     /// [`FamilyError::Boxed`].
     pub(crate) fn of_other_than_numbers(self) -> Result<Self, FamilyError> {
-        if self == Self::Boxed { Err(FamilyError::Boxed) } else { Ok(self) }
+        if self == Self::Boxed {
+            Err(FamilyError::Boxed)
+        } else {
+            Ok(self)
+        }
     }
 
     /// The task and the solution of a problem whose answer is a number.
@@ -51,7 +58,8 @@ impl Form {
         match self {
             Self::Plain | Self::Words => (document(&answer.into()), answer.to_string()),
             Self::Boxed => {
-                let task = json!({ "type": "math", "extract": "boxed", "answer": answer.to_string() });
+                let task =
+                    json!({ "type": "math", "extract": "boxed", "answer": answer.to_string() });
                 (task, format!("\\boxed{{{answer}}}"))
             }
         }

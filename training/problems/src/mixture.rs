@@ -16,7 +16,8 @@ const PROBLEMS: u64 = 2;
 /// A family and how often it is drawn from.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Share {
-    /// Of as many problems in a row as all weights together so many are of this family: 1 to 1,000, and 1 unless given.
+    /// Of as many problems in a row as all weights together so many are of this family: 1 to 1,000,
+    /// and 1 unless given.
     #[serde(default = "one")]
     pub weight: u32,
     /// The family; its options stand beside the weight.
@@ -59,18 +60,22 @@ impl Mixture {
     /// Every character that prompts and solutions of any family can have.
     #[must_use]
     pub fn alphabet(&self) -> BTreeSet<char> {
-        self.shares.iter().flat_map(|share| share.family.alphabet()).collect()
+        self.shares
+            .iter()
+            .flat_map(|share| share.family.alphabet())
+            .collect()
     }
 
-    /// Problems of one side without an end: a family that has given all of its own begins again, in another order. The n-th is
-    /// always the same. It ends only where no family has a problem on that side.
+    /// Problems of one side without an end: a family that has given all of its own begins again, in
+    /// another order. The n-th is always the same. It ends only where no family has a problem on
+    /// that side.
     #[must_use]
     pub fn endless(&self, split: Split, seed: u64) -> Drawn {
         Drawn::new(self, split, seed, true)
     }
 
-    /// Problems of one side, none of them twice: what is endless, without the families that have given all of their own. Two
-    /// families that are configured alike may share some.
+    /// Problems of one side, none of them twice: what is endless, without the families that have
+    /// given all of their own. Two families that are configured alike may share some.
     #[must_use]
     pub fn once(&self, split: Split, seed: u64) -> Drawn {
         Drawn::new(self, split, seed, false)
@@ -103,10 +108,22 @@ impl Drawn {
         let source = |(at, share): (u64, &Share)| {
             let seed = Random::stream(&[PROBLEMS, seed, at]).bits();
             let problems = share.family.problems(split, seed, 0);
-            Source { weight: share.weight as usize, family: share.family.clone(), seed, round: 0, problems }
+            Source {
+                weight: share.weight as usize,
+                family: share.family.clone(),
+                seed,
+                round: 0,
+                problems,
+            }
         };
         let sources = (0..).zip(&mixture.shares).map(source).collect();
-        Self { sources, split, again, order: Random::stream(&[SHARES, seed]), block: Vec::new() }
+        Self {
+            sources,
+            split,
+            again,
+            order: Random::stream(&[SHARES, seed]),
+            block: Vec::new(),
+        }
     }
 
     /// The source of the next problem, and its rank there.
@@ -131,7 +148,9 @@ impl Drawn {
             }
             if self.again {
                 source.round += 1;
-                source.problems = source.family.problems(self.split, source.seed, source.round);
+                source.problems = source
+                    .family
+                    .problems(self.split, source.seed, source.round);
                 if let Some(rank) = source.problems.next_rank() {
                     return Some((at, rank));
                 }
@@ -146,7 +165,9 @@ impl Iterator for Drawn {
 
     fn next(&mut self) -> Option<Problem> {
         let (at, rank) = self.draw()?;
-        self.sources.get(at).map(|source| source.problems.problem(rank))
+        self.sources
+            .get(at)
+            .map(|source| source.problems.problem(rank))
     }
 
     fn nth(&mut self, n: usize) -> Option<Problem> {

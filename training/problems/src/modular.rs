@@ -10,7 +10,8 @@ use crate::range::within;
 use crate::rank::Rank;
 use crate::{FamilyError, Form, Problem};
 
-/// `(47+85)%97=`: two operands from 0 up to the modulus; the answer is the remainder from 0 up to the modulus.
+/// `(47+85)%97=`: two operands from 0 up to the modulus; the answer is the remainder from 0 up to
+/// the modulus.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Options")]
 pub struct Modular {
@@ -43,7 +44,11 @@ impl Modular {
     /// [`FamilyError`] for a modulus out of range, and for operators that are none or repeated.
     pub fn new(modulus: u64, operators: &[Operator], form: Form) -> Result<Self, FamilyError> {
         within("modulus", modulus, 2, 1_000_000)?;
-        Ok(Self { modulus, operators: Operators::new(operators)?, form })
+        Ok(Self {
+            modulus,
+            operators: Operators::new(operators)?,
+            form,
+        })
     }
 
     fn expression(&self, rank: u64) -> Expression {
@@ -57,7 +62,11 @@ impl Rule for Modular {
     }
 
     fn canonical(&self, rank: u64) -> String {
-        format!("modular/{}%{}", self.expression(rank).canonical(), self.modulus)
+        format!(
+            "modular/{}%{}",
+            self.expression(rank).canonical(),
+            self.modulus
+        )
     }
 
     fn problem(&self, rank: u64) -> Problem {
@@ -66,15 +75,25 @@ impl Rule for Modular {
             Form::Plain | Form::Boxed => format!("({})%{modulus}=", expression.text("")),
             Form::Words => {
                 let last = modulus - 1;
-                format!("What is ({}) modulo {modulus}? Answer with one number from 0 to {last}.", expression.text(" "))
+                format!(
+                    "What is ({}) modulo {modulus}? Answer with one number from 0 to {last}.",
+                    expression.text(" ")
+                )
             }
         };
-        let (task, solution) =
-            self.form.number(expression.value().rem_euclid(i64::try_from(modulus).unwrap_or(i64::MAX)));
+        let (task, solution) = self.form.number(
+            expression
+                .value()
+                .rem_euclid(i64::try_from(modulus).unwrap_or(i64::MAX)),
+        );
         Problem {
             prompt,
             task,
-            key: format!("modular/{}/({})%{modulus}", self.form.word(), expression.text("")),
+            key: format!(
+                "modular/{}/({})%{modulus}",
+                self.form.word(),
+                expression.text("")
+            ),
             solution,
         }
     }
@@ -84,6 +103,11 @@ impl Rule for Modular {
             Form::Plain | Form::Boxed => "()%=",
             Form::Words => "What is () modulo ? Answer with one number from 0 to .",
         };
-        fixed.chars().chain(self.form.characters().chars()).chain('0'..='9').chain(self.operators.signs()).collect()
+        fixed
+            .chars()
+            .chain(self.form.characters().chars())
+            .chain('0'..='9')
+            .chain(self.operators.signs())
+            .collect()
     }
 }

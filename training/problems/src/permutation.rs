@@ -2,12 +2,14 @@
 
 use assay_core::Random;
 
-/// Rounds of the network. Four make a permutation that no polynomial test tells from a random one where the halves are large
-/// (Luby and Rackoff 1988, doi 10.1137/0217022); halves of a few bits need more.
+/// Rounds of the network. Four make a permutation that no polynomial test tells from a random one
+/// where the halves are large (Luby and Rackoff 1988, doi 10.1137/0217022); halves of a few bits
+/// need more.
 const ROUNDS: u64 = 8;
 
-/// A bijection of the numbers below a size: a balanced Feistel network over the next power of four, walked along its cycle until
-/// it is back below the size (Black and Rogaway 2002, doi 10.1007/3-540-45760-7_9, section 4).
+/// A bijection of the numbers below a size: a balanced Feistel network over the next power of four,
+/// walked along its cycle until it is back below the size (Black and Rogaway 2002, doi
+/// 10.1007/3-540-45760-7_9, section 4).
 #[derive(Debug, Clone)]
 pub(crate) struct Permutation {
     size: u64,
@@ -20,12 +22,18 @@ impl Permutation {
     pub(crate) fn new(size: u64, words: &[u64]) -> Self {
         let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
         let mut random = Random::stream(words);
-        Self { size, half_bits: bits.div_ceil(2).max(1), keys: std::array::from_fn(|_| random.bits()) }
+        Self {
+            size,
+            half_bits: bits.div_ceil(2).max(1),
+            keys: std::array::from_fn(|_| random.bits()),
+        }
     }
 
     /// Where `place` goes. `None` from the size on.
     ///
-    /// The network has at most four times as many numbers as a size above 1, so that on average at most four steps are taken. The walk ends because a cycle that begins below the size comes back there.
+    /// The network has at most four times as many numbers as a size above 1, so that on average at
+    /// most four steps are taken. The walk ends because a cycle that begins below the size comes
+    /// back there.
     pub(crate) fn get(&self, place: u64) -> Option<u64> {
         if place >= self.size {
             return None;
@@ -81,6 +89,9 @@ mod tests {
             *seen.entry(order).or_insert(0u32) += 1;
         }
         assert_eq!(seen.len(), 24);
-        assert!(seen.values().all(|count| count.abs_diff(1_000) < 160), "{seen:?}");
+        assert!(
+            seen.values().all(|count| count.abs_diff(1_000) < 160),
+            "{seen:?}"
+        );
     }
 }

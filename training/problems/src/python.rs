@@ -17,8 +17,8 @@ use templates::{Argument, TEMPLATES, Template};
 /// Calls by which a function is tested, beside those at the bounds of its template.
 const CALLS: usize = 4;
 
-/// `f(x): x times 7 plus 3`: a function of a whole number or of a list of them, from eight templates with two numbers each. It is
-/// tested by calls; the form `words` asks in a sentence.
+/// `f(x): x times 7 plus 3`: a function of a whole number or of a list of them, from eight
+/// templates with two numbers each. It is tested by calls; the form `words` asks in a sentence.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "FormAlone")]
 pub struct Python {
@@ -46,13 +46,17 @@ impl Python {
     /// # Errors
     /// [`FamilyError::Boxed`].
     pub fn new(form: Form) -> Result<Self, FamilyError> {
-        Ok(Self { form: form.of_other_than_numbers()? })
+        Ok(Self {
+            form: form.of_other_than_numbers()?,
+        })
     }
 
     fn prompt(&self, name: &str) -> String {
         match self.form {
             Form::Plain | Form::Boxed => format!("f(x): {name}\n"),
-            Form::Words => format!("Write a Python function f(x) that returns {name}. Answer with the code alone."),
+            Form::Words => format!(
+                "Write a Python function f(x) that returns {name}. Answer with the code alone."
+            ),
         }
     }
 }
@@ -68,13 +72,18 @@ fn function(mut rank: u64) -> Function {
     }
     let mut choices = Rank::new(rank);
     let (a, b) = (chosen.a.choose(&mut choices), chosen.b.choose(&mut choices));
-    Function { template: chosen, a, b }
+    Function {
+        template: chosen,
+        a,
+        b,
+    }
 }
 
 impl Function {
     /// A text of the template with the numbers in their places.
     fn fill(&self, text: &str) -> String {
-        text.replace("{a}", &self.a.to_string()).replace("{b}", &self.b.to_string())
+        text.replace("{a}", &self.a.to_string())
+            .replace("{b}", &self.b.to_string())
     }
 
     fn name(&self) -> String {
@@ -85,18 +94,25 @@ impl Function {
         format!("def f(x):\n    return {}", self.fill(self.template.code))
     }
 
-    /// Calls with what they return, the same for the same function: at the bounds, and at arguments drawn with its numbers.
+    /// Calls with what they return, the same for the same function: at the bounds, and at arguments
+    /// drawn with its numbers.
     fn tests(&self) -> Vec<Value> {
         let near = [self.a - 1, self.a, self.b, self.b + 1];
         let mut random = Random::stream(&near.map(i64::cast_unsigned));
         let mut number = || random.between(-9, 40);
         let arguments: Vec<Argument> = match self.template.argument {
-            templates::Kind::Number => {
-                near.into_iter().chain((0..CALLS).map(|_| number())).map(Argument::Number).collect()
-            }
+            templates::Kind::Number => near
+                .into_iter()
+                .chain((0..CALLS).map(|_| number()))
+                .map(Argument::Number)
+                .collect(),
             templates::Kind::List => {
                 let lists = (0..CALLS).map(|call| (0..3 + call).map(|_| number()).collect());
-                [Vec::new(), near.to_vec()].into_iter().chain(lists).map(Argument::List).collect()
+                [Vec::new(), near.to_vec()]
+                    .into_iter()
+                    .chain(lists)
+                    .map(Argument::List)
+                    .collect()
             }
         };
         let test = |argument: &Argument| json!({ "call": "f", "args": [argument.json()], "returns": (self.template.value)(self.a, self.b, argument) });
@@ -118,13 +134,20 @@ impl Rule for Python {
         let name = function.name();
         let task = json!({ "type": "code", "language": "python", "tests": function.tests() });
         let key = format!("python/{}/{name}", self.form.word());
-        Problem { prompt: self.prompt(&name), task, key, solution: function.source() }
+        Problem {
+            prompt: self.prompt(&name),
+            task,
+            key,
+            solution: function.source(),
+        }
     }
 
     fn alphabet(&self) -> BTreeSet<char> {
         let characters = |rank| {
             let function = function(rank);
-            (self.prompt(&function.name()) + &function.source()).chars().collect::<BTreeSet<_>>()
+            (self.prompt(&function.name()) + &function.source())
+                .chars()
+                .collect::<BTreeSet<_>>()
         };
         (0..self.size()).flat_map(characters).collect()
     }

@@ -1,8 +1,10 @@
-//! The number of a problem among those of its family, taken apart into its choices: a numeral whose digits have bases of their own.
+//! The number of a problem among those of its family, taken apart into its choices: a numeral whose
+//! digits have bases of their own.
 
 use crate::FamilyError;
 
-/// Most problems of a family. The operands of that many have products below 2^62, which an `i64` holds.
+/// Most problems of a family. The operands of that many have products below 2^62, which an `i64`
+/// holds.
 const MOST_PROBLEMS: u64 = 1 << 62;
 
 /// How many problems there are, for the numbers of their choices.
@@ -11,7 +13,8 @@ const MOST_PROBLEMS: u64 = 1 << 62;
 /// [`FamilyError::TooMany`].
 pub(crate) fn size(choices: impl IntoIterator<Item = u64>) -> Result<u64, FamilyError> {
     let size = choices.into_iter().try_fold(1u64, u64::checked_mul);
-    size.filter(|size| *size <= MOST_PROBLEMS).ok_or(FamilyError::TooMany)
+    size.filter(|size| *size <= MOST_PROBLEMS)
+        .ok_or(FamilyError::TooMany)
 }
 
 /// What is left of a rank after some choices were read from it.

@@ -37,8 +37,8 @@ impl Direction {
     }
 }
 
-/// `[31,4,15]<`: so many numbers, each from 0 to the largest of so many digits, in any order and possibly repeated; `>` asks for the
-/// largest first. The answer is a JSON array.
+/// `[31,4,15]<`: so many numbers, each from 0 to the largest of so many digits, in any order and
+/// possibly repeated; `>` asks for the largest first. The answer is a JSON array.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "Options")]
 pub struct Sorting {
@@ -64,7 +64,12 @@ impl TryFrom<Options> for Sorting {
     type Error = FamilyError;
 
     fn try_from(options: Options) -> Result<Self, FamilyError> {
-        Self::new(options.numbers, options.digits, options.direction, options.form)
+        Self::new(
+            options.numbers,
+            options.digits,
+            options.direction,
+            options.form,
+        )
     }
 }
 
@@ -72,14 +77,26 @@ impl Sorting {
     /// Lists of 2 to 18 `numbers` of at most `digits`, 1 to 9.
     ///
     /// # Errors
-    /// [`FamilyError`] for numbers out of range, for more than 2^62 problems, and for [`Form::Boxed`].
-    pub fn new(numbers: u64, digits: u64, direction: Direction, form: Form) -> Result<Self, FamilyError> {
+    /// [`FamilyError`] for numbers out of range, for more than 2^62 problems, and for
+    /// [`Form::Boxed`].
+    pub fn new(
+        numbers: u64,
+        digits: u64,
+        direction: Direction,
+        form: Form,
+    ) -> Result<Self, FamilyError> {
         within("numbers", numbers, 2, 18)?;
         within("digits", digits, 1, 9)?;
         let form = form.of_other_than_numbers()?;
         let below = (0..digits).fold(1u64, |power, _| power * 10);
         let size = size((0..numbers).map(|_| below))?;
-        Ok(Self { numbers, below, direction, form, size })
+        Ok(Self {
+            numbers,
+            below,
+            direction,
+            form,
+            size,
+        })
     }
 
     fn list(&self, rank: u64) -> Vec<u64> {
@@ -89,7 +106,10 @@ impl Sorting {
 }
 
 fn text(list: &[u64], between: &str) -> String {
-    list.iter().map(u64::to_string).collect::<Vec<_>>().join(between)
+    list.iter()
+        .map(u64::to_string)
+        .collect::<Vec<_>>()
+        .join(between)
 }
 
 impl Rule for Sorting {
@@ -114,18 +134,33 @@ impl Rule for Sorting {
         let (word, sign) = (self.direction.word(), self.direction.sign());
         let prompt = match self.form {
             Form::Plain | Form::Boxed => format!("[{}]{sign}", text(&list, ",")),
-            Form::Words => format!("Sort {} in {word} order. Answer with a JSON array alone.", text(&list, ", ")),
+            Form::Words => format!(
+                "Sort {} in {word} order. Answer with a JSON array alone.",
+                text(&list, ", ")
+            ),
         };
         let key = format!("sorting/{}/{}{sign}", self.form.word(), text(&list, ","));
         let solution = format!("[{}]", text(&sorted, ","));
-        Problem { prompt, task: document(&sorted.into()), key, solution }
+        Problem {
+            prompt,
+            task: document(&sorted.into()),
+            key,
+            solution,
+        }
     }
 
     fn alphabet(&self) -> BTreeSet<char> {
         let fixed = match self.form {
             Form::Plain | Form::Boxed => self.direction.sign().to_string(),
-            Form::Words => format!("Sort , in {} order. Answer with a JSON array alone.", self.direction.word()),
+            Form::Words => format!(
+                "Sort , in {} order. Answer with a JSON array alone.",
+                self.direction.word()
+            ),
         };
-        fixed.chars().chain("[,]".chars()).chain('0'..='9').collect()
+        fixed
+            .chars()
+            .chain("[,]".chars())
+            .chain('0'..='9')
+            .collect()
     }
 }

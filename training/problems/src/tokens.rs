@@ -1,4 +1,5 @@
-//! A tokenizer of single characters, as the files that the `tokenizers` library and `transformers` read.
+//! A tokenizer of single characters, as the files that the `tokenizers` library and `transformers`
+//! read.
 
 use std::collections::BTreeSet;
 
@@ -7,10 +8,11 @@ use serde_json::{Map, Value, json};
 /// The tokens that stand for no character; their ids are 0, 1 and 2.
 const SPECIAL: [&str; 3] = [Tokens::PAD, Tokens::EOS, Tokens::UNKNOWN];
 
-/// One token for each character of an alphabet, after the special ones, in the order of the code points.
+/// One token for each character of an alphabet, after the special ones, in the order of the code
+/// points.
 ///
-/// The files hold byte-pair encoding without merges: nothing splits, normalises or trims a text, and what is decoded is joined as it
-/// is. No token is put before or behind a text.
+/// The files hold byte-pair encoding without merges: nothing splits, normalises or trims a text,
+/// and what is decoded is joined as it is. No token is put before or behind a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tokens {
     alphabet: BTreeSet<char>,
@@ -21,7 +23,8 @@ impl Tokens {
     pub const PAD: &str = "<pad>";
     /// Ends a completion; id 1.
     pub const EOS: &str = "<eos>";
-    /// Stands for any character that is not of the alphabet, which would else be lost without a word; id 2.
+    /// Stands for any character that is not of the alphabet, which would else be lost without a
+    /// word; id 2.
     pub const UNKNOWN: &str = "<unk>";
 
     /// The tokens of an alphabet.
@@ -40,8 +43,12 @@ impl Tokens {
     #[must_use]
     pub fn tokenizer(&self) -> String {
         let characters = self.alphabet.iter().map(char::to_string);
-        let vocabulary: Map<String, Value> =
-            SPECIAL.into_iter().map(str::to_owned).chain(characters).zip((0..).map(Value::from)).collect();
+        let vocabulary: Map<String, Value> = SPECIAL
+            .into_iter()
+            .map(str::to_owned)
+            .chain(characters)
+            .zip((0..).map(Value::from))
+            .collect();
         let special = |(id, token): (usize, &str)| {
             json!({ "id": id, "content": token, "special": true, "normalized": false,
                     "single_word": false, "lstrip": false, "rstrip": false })
@@ -95,9 +102,13 @@ mod tests {
     #[test]
     fn special_tokens_have_their_places() {
         let (_, tokenizer) = read("01");
-        let ids = [Tokens::PAD, Tokens::EOS, Tokens::UNKNOWN].map(|token| tokenizer.token_to_id(token));
+        let ids =
+            [Tokens::PAD, Tokens::EOS, Tokens::UNKNOWN].map(|token| tokenizer.token_to_id(token));
         assert_eq!(ids, [Some(0), Some(1), Some(2)]);
-        assert_eq!(tokenizer.encode("0<eos>1?", false).unwrap().get_ids(), [3, 1, 4, 2]);
+        assert_eq!(
+            tokenizer.encode("0<eos>1?", false).unwrap().get_ids(),
+            [3, 1, 4, 2]
+        );
         assert_eq!(tokenizer.decode(&[4, 3, 1, 0], true).unwrap(), "10");
     }
 }

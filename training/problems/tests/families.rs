@@ -1,4 +1,5 @@
-//! What families promise of their problems: how many there are, that none comes twice, and that nothing that is held out is learnt.
+//! What families promise of their problems: how many there are, that none comes twice, and that
+//! nothing that is held out is learnt.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -13,7 +14,9 @@ fn family(options: Value) -> Family {
 }
 
 fn refusal(options: Value) -> String {
-    serde_json::from_value::<Family>(options).unwrap_err().to_string()
+    serde_json::from_value::<Family>(options)
+        .unwrap_err()
+        .to_string()
 }
 
 /// Small enough to be looked at whole.
@@ -47,16 +50,26 @@ fn sizes_are_what_counting_gives() {
         assert_eq!(all().count() as u64, family.size(), "{family:?}");
         let keys: BTreeSet<_> = all().map(|problem| &problem.key).collect();
         let prompts: BTreeSet<_> = all().map(|problem| &problem.prompt).collect();
-        assert_eq!((keys.len() as u64, prompts.len() as u64), (family.size(), family.size()), "{family:?}");
+        assert_eq!(
+            (keys.len() as u64, prompts.len() as u64),
+            (family.size(), family.size()),
+            "{family:?}"
+        );
         let share = held_out.len() as f64 / family.size() as f64;
-        assert!((0.05..0.25).contains(&share), "{share} of {family:?} are held out");
+        assert!(
+            (0.05..0.25).contains(&share),
+            "{share} of {family:?} are held out"
+        );
     }
 }
 
 #[test]
 fn the_alphabet_is_that_of_all_problems() {
     for family in small() {
-        let texts = both(&family).into_iter().flatten().map(|problem| problem.prompt + &problem.solution);
+        let texts = both(&family)
+            .into_iter()
+            .flatten()
+            .map(|problem| problem.prompt + &problem.solution);
         let seen: BTreeSet<char> = texts.collect::<String>().chars().collect();
         assert_eq!(seen, family.alphabet(), "{family:?}");
     }
@@ -64,7 +77,9 @@ fn the_alphabet_is_that_of_all_problems() {
 
 /// The numbers of a text.
 fn numbers(text: &str) -> Vec<u64> {
-    text.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect()
+    text.split(|c: char| !c.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .collect()
 }
 
 #[test]
@@ -90,8 +105,11 @@ fn twins_are_on_one_side() {
 
 #[test]
 fn twins_of_mixed_expressions_are_on_one_side() {
-    let family = family(json!({ "family": "arithmetic", "operands": 3, "digits": 1, "operators": ["+", "-", "*"] }));
-    let [train, held_out] = both(&family).map(|problems| problems.into_iter().map(|problem| problem.prompt).collect());
+    let family = family(
+        json!({ "family": "arithmetic", "operands": 3, "digits": 1, "operators": ["+", "-", "*"] }),
+    );
+    let [train, held_out] =
+        both(&family).map(|problems| problems.into_iter().map(|problem| problem.prompt).collect());
     let side = |prompt: &str| {
         let sides: [&BTreeSet<String>; 2] = [&train, &held_out];
         sides.iter().position(|side| side.contains(prompt)).unwrap()
@@ -101,8 +119,14 @@ fn twins_of_mixed_expressions_are_on_one_side() {
         let here = side(&format!("{a}+{b}*{c}="));
         held_out_seen |= here == 1;
         assert_eq!(here, side(&format!("{c}*{b}+{a}=")));
-        assert_eq!(side(&format!("{a}-{b}+{c}=")), side(&format!("{c}+{a}-{b}=")));
-        assert_eq!(side(&format!("{a}-{b}-{c}=")), side(&format!("{a}-{c}-{b}=")));
+        assert_eq!(
+            side(&format!("{a}-{b}+{c}=")),
+            side(&format!("{c}+{a}-{b}="))
+        );
+        assert_eq!(
+            side(&format!("{a}-{b}-{c}=")),
+            side(&format!("{a}-{c}-{b}="))
+        );
     }
     assert!(held_out_seen);
 }
@@ -111,11 +135,16 @@ fn twins_of_mixed_expressions_are_on_one_side() {
 fn what_is_held_out_is_so_in_every_configuration() {
     let held_out = |options: Value| -> BTreeSet<String> {
         let problems = family(options).problems(Split::HeldOut, 1, 0);
-        problems.map(|problem| problem.key.replace("words", "plain")).collect()
+        problems
+            .map(|problem| problem.key.replace("words", "plain"))
+            .collect()
     };
-    let narrow =
-        held_out(json!({ "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"], "form": "words" }));
-    let wide = held_out(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["*", "+"] }));
+    let narrow = held_out(
+        json!({ "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"], "form": "words" }),
+    );
+    let wide = held_out(
+        json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["*", "+"] }),
+    );
     assert!(!narrow.is_empty() && narrow.is_subset(&wide));
 }
 
@@ -123,7 +152,11 @@ fn what_is_held_out_is_so_in_every_configuration() {
 fn a_seed_names_an_order_and_a_round_another() {
     for family in small() {
         let keys = |seed, round| -> Vec<_> {
-            family.problems(Split::Train, seed, round).take(50).map(|problem| problem.key).collect()
+            family
+                .problems(Split::Train, seed, round)
+                .take(50)
+                .map(|problem| problem.key)
+                .collect()
         };
         assert_eq!(keys(1, 0), keys(1, 0));
         assert_ne!(keys(1, 0), keys(2, 0));
@@ -142,43 +175,82 @@ fn problems_are_what_they_were() {
         json!({ "family": "python" }),
     ];
     let problems = problems.map(|options| {
-        let Problem { prompt, solution, key, .. } = family(options).problems(Split::Train, 1, 0).next().unwrap();
+        let Problem {
+            prompt,
+            solution,
+            key,
+            ..
+        } = family(options).problems(Split::Train, 1, 0).next().unwrap();
         [prompt, solution, key]
     });
     let expected = [
         ["83*77-22=", "6369", "arithmetic/plain/83*77-22"],
-        ["What is (14 - 58) modulo 97? Answer with one number from 0 to 96.", "53", "modular/words/(14-58)%97"],
-        ["[88,78,54,55]>", "[88,78,55,54]", "sorting/plain/88,78,54,55>"],
+        [
+            "What is (14 - 58) modulo 97? Answer with one number from 0 to 96.",
+            "53",
+            "modular/words/(14-58)%97",
+        ],
+        [
+            "[88,78,54,55]>",
+            "[88,78,55,54]",
+            "sorting/plain/88,78,54,55>",
+        ],
         [
             "name of staff with age below 40\n",
             "select name from staff where age<40",
             "sql/plain/select name from staff where age<40",
         ],
-        ["f(x): x times 3 plus 5\n", "def f(x):\n    return x*3+5", "python/plain/x times 3 plus 5"],
+        [
+            "f(x): x times 3 plus 5\n",
+            "def f(x):\n    return x*3+5",
+            "python/plain/x times 3 plus 5",
+        ],
     ];
     assert_eq!(problems, expected);
 }
 
 #[test]
 fn large_families_are_numbered_too() {
-    let options = json!({ "family": "arithmetic", "operands": 2, "digits": 9, "operators": ["+", "-", "*"] });
+    let options =
+        json!({ "family": "arithmetic", "operands": 2, "digits": 9, "operators": ["+", "-", "*"] });
     let family = family(options);
     assert_eq!(family.size(), 3_000_000_000_000_000_000);
-    let keys: BTreeSet<_> = family.problems(Split::HeldOut, 1, 0).take(1_000).map(|problem| problem.key).collect();
+    let keys: BTreeSet<_> = family
+        .problems(Split::HeldOut, 1, 0)
+        .take(1_000)
+        .map(|problem| problem.key)
+        .collect();
     assert_eq!(keys.len(), 1_000);
 }
 
 #[test]
 fn what_cannot_be_is_refused_with_a_reason() {
     let arithmetic = |operands: u64, digits: u64, operators: Value| {
-        refusal(json!({ "family": "arithmetic", "operands": operands, "digits": digits, "operators": operators }))
+        refusal(
+            json!({ "family": "arithmetic", "operands": operands, "digits": digits, "operators": operators }),
+        )
     };
-    assert_eq!(arithmetic(1, 2, json!(["+"])), "`operands` is 1: give 2 to 16");
-    assert_eq!(arithmetic(2, 10, json!(["+"])), "`digits` is 10: give 1 to 9");
+    assert_eq!(
+        arithmetic(1, 2, json!(["+"])),
+        "`operands` is 1: give 2 to 16"
+    );
+    assert_eq!(
+        arithmetic(2, 10, json!(["+"])),
+        "`digits` is 10: give 1 to 9"
+    );
     let operators = "`operators` names each of `+`, `-`, `*` at most once, and one at least";
-    assert_eq!([arithmetic(2, 2, json!([])), arithmetic(2, 2, json!(["+", "+"]))], [operators, operators]);
+    assert_eq!(
+        [
+            arithmetic(2, 2, json!([])),
+            arithmetic(2, 2, json!(["+", "+"]))
+        ],
+        [operators, operators]
+    );
     assert!(arithmetic(2, 2, json!(["/"])).contains("unknown variant `/`"));
-    assert_eq!(arithmetic(3, 9, json!(["+"])), "the family has more than 2^62 problems: give fewer operands or digits");
+    assert_eq!(
+        arithmetic(3, 9, json!(["+"])),
+        "the family has more than 2^62 problems: give fewer operands or digits"
+    );
     assert_eq!(
         arithmetic(16, 9, json!(["+"])),
         "the family has more than 2^62 problems: give fewer operands or digits"
@@ -186,9 +258,15 @@ fn what_cannot_be_is_refused_with_a_reason() {
     let modular = json!({ "family": "modular", "modulus": 1, "operators": ["+"] });
     assert_eq!(refusal(modular), "`modulus` is 1: give 2 to 1000000");
     let boxed = "`form` `boxed` is for numbers: give `plain` or `words`";
-    assert_eq!(refusal(json!({ "family": "sorting", "numbers": 3, "digits": 1, "form": "boxed" })), boxed);
+    assert_eq!(
+        refusal(json!({ "family": "sorting", "numbers": 3, "digits": 1, "form": "boxed" })),
+        boxed
+    );
     assert_eq!(refusal(json!({ "family": "sql", "form": "boxed" })), boxed);
-    assert_eq!(refusal(json!({ "family": "python", "form": "boxed" })), boxed);
+    assert_eq!(
+        refusal(json!({ "family": "python", "form": "boxed" })),
+        boxed
+    );
     assert!(refusal(json!({ "family": "sql", "digits": 3 })).contains("unknown field `digits`"));
 }
 
@@ -214,11 +292,22 @@ fn shares_are_exact() {
         for problem in block {
             *counts.entry(kind(problem)).or_insert(0) += 1;
         }
-        assert_eq!(counts, BTreeMap::from([("arithmetic", 3), ("sorting", 1), ("python", 2)]));
+        assert_eq!(
+            counts,
+            BTreeMap::from([("arithmetic", 3), ("sorting", 1), ("python", 2)])
+        );
     }
-    assert_eq!(mixture.endless(Split::Train, 3).nth(70).as_ref(), problems.get(70));
+    assert_eq!(
+        mixture.endless(Split::Train, 3).nth(70).as_ref(),
+        problems.get(70)
+    );
     let alphabet = mixture.alphabet();
-    assert!(problems.iter().all(|problem| problem.prompt.chars().all(|character| alphabet.contains(&character))));
+    assert!(problems.iter().all(|problem| {
+        problem
+            .prompt
+            .chars()
+            .all(|character| alphabet.contains(&character))
+    }));
 }
 
 #[test]
@@ -227,7 +316,10 @@ fn what_is_given_once_ends_and_what_is_endless_begins_again() {
         { "family": "arithmetic", "operands": 2, "digits": 1, "operators": ["+"] },
         { "family": "modular", "modulus": 5, "operators": ["*"] },
     ]));
-    let once: Vec<_> = mixture.once(Split::Train, 3).map(|problem| problem.key).collect();
+    let once: Vec<_> = mixture
+        .once(Split::Train, 3)
+        .map(|problem| problem.key)
+        .collect();
     let held_out = mixture.once(Split::HeldOut, 3).count();
     assert_eq!(once.len() + held_out, 125);
     assert_eq!(once.iter().collect::<BTreeSet<_>>().len(), once.len());
@@ -242,21 +334,49 @@ fn what_is_given_once_ends_and_what_is_endless_begins_again() {
 #[test]
 fn families_without_a_problem_on_a_side_end_and_do_not_hang() {
     // Small enough families have nothing in the eighth that is held out.
-    let empty = (2..12).map(|modulus| json!({ "family": "modular", "modulus": modulus, "operators": ["*"] }));
-    let empty = empty.filter(|options| family(options.clone()).problems(Split::HeldOut, 0, 0).next().is_none());
+    let empty = (2..12)
+        .map(|modulus| json!({ "family": "modular", "modulus": modulus, "operators": ["*"] }));
+    let empty = empty.filter(|options| {
+        family(options.clone())
+            .problems(Split::HeldOut, 0, 0)
+            .next()
+            .is_none()
+    });
     let empty: Vec<_> = empty.collect();
     assert!(!empty.is_empty());
-    assert_eq!(mixture(json!(empty)).endless(Split::HeldOut, 1).next(), None);
-    let beside: Vec<_> = empty.into_iter().chain([json!({ "family": "python" })]).collect();
-    let drawn: Vec<_> = mixture(json!(beside)).endless(Split::HeldOut, 1).take(20).collect();
-    assert_eq!(drawn.iter().filter(|problem| kind(problem) == "python").count(), 20);
+    assert_eq!(
+        mixture(json!(empty)).endless(Split::HeldOut, 1).next(),
+        None
+    );
+    let beside: Vec<_> = empty
+        .into_iter()
+        .chain([json!({ "family": "python" })])
+        .collect();
+    let drawn: Vec<_> = mixture(json!(beside))
+        .endless(Split::HeldOut, 1)
+        .take(20)
+        .collect();
+    assert_eq!(
+        drawn
+            .iter()
+            .filter(|problem| kind(problem) == "python")
+            .count(),
+        20
+    );
 }
 
 #[test]
 fn mixtures_that_cannot_be_are_refused() {
-    let refusal = |options: Value| serde_json::from_value::<Mixture>(options).unwrap_err().to_string();
+    let refusal = |options: Value| {
+        serde_json::from_value::<Mixture>(options)
+            .unwrap_err()
+            .to_string()
+    };
     assert_eq!(refusal(json!([])), "a mixture has at least one family");
-    assert_eq!(refusal(json!([{ "family": "sql", "weight": 0 }])), "`weight` is 0: give 1 to 1000");
+    assert_eq!(
+        refusal(json!([{ "family": "sql", "weight": 0 }])),
+        "`weight` is 0: give 1 to 1000"
+    );
     assert!(refusal(json!([{ "family": "sql", "wieght": 2 }])).contains("unknown field `wieght`"));
 }
 
@@ -266,8 +386,11 @@ fn a_file_of_prompts_has_one_problem_a_line() {
     let problems: Vec<_> = family.problems(Split::Train, 1, 0).take(3).collect();
     let mut file = Vec::new();
     assay_problems::write(problems.clone(), &mut file).unwrap();
-    let lines: Vec<Value> =
-        file.split(|byte| *byte == b'\n').take(3).map(|line| serde_json::from_slice(line).unwrap()).collect();
+    let lines: Vec<Value> = file
+        .split(|byte| *byte == b'\n')
+        .take(3)
+        .map(|line| serde_json::from_slice(line).unwrap())
+        .collect();
     for (line, problem) in lines.iter().zip(&problems) {
         let expected = json!({
             "prompt": problem.prompt, "task": problem.task, "prompt_key": problem.key, "solution": problem.solution,

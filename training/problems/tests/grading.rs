@@ -1,4 +1,5 @@
-//! Solutions earn 1 and other completions 0, by the graders themselves. Queries and programs need cells: those are the house's test.
+//! Solutions earn 1 and other completions 0, by the graders themselves. Queries and programs need
+//! cells: those are the house's test.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -15,13 +16,20 @@ fn score(task: &Value, completion: &str) -> f64 {
     let table = GraderTable::new(Vec::new());
     let cx = PrepareContext::new(&table);
     let task = Task::from_json(&task.to_string()).unwrap();
-    let grader: &dyn Grader = if task.kind.as_str() == "math" { &MathGrader } else { &StructuredGrader };
+    let grader: &dyn Grader = if task.kind.as_str() == "math" {
+        &MathGrader
+    } else {
+        &StructuredGrader
+    };
     grader.check(&task, &cx).unwrap();
     let prepared = grader.prepare(&task, &cx).unwrap();
     let (item, context) = (Item::text(completion), GradeContext::default());
     let items = [&item];
     let mut grading = prepared.grade(&items, &context);
-    match grading.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+    match grading
+        .as_mut()
+        .poll(&mut Context::from_waker(Waker::noop()))
+    {
         Poll::Ready(outcomes) => match &outcomes[..] {
             [Outcome::Graded(grade)] => grade.score.get(),
             other => panic!("{other:?}"),
@@ -74,11 +82,18 @@ proptest! {
 
 #[test]
 fn a_prompt_copied_is_no_answer() {
-    let family = family(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"] }));
+    let family =
+        family(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"] }));
     for problem in family.problems(Split::Train, 1, 0).take(50) {
         let copied = problem.prompt.trim_end_matches('=').to_owned();
         let cut = problem.solution[1..].to_owned();
-        for wrong in [copied, cut, format!("{}=", problem.solution), format!("0{}", problem.solution), problem.prompt] {
+        for wrong in [
+            copied,
+            cut,
+            format!("{}=", problem.solution),
+            format!("0{}", problem.solution),
+            problem.prompt,
+        ] {
             assert_eq!(score(&problem.task, &wrong), 0.0, "{wrong}");
         }
     }
@@ -86,9 +101,16 @@ fn a_prompt_copied_is_no_answer() {
 
 #[test]
 fn a_box_may_hold_whatever_is_equal() {
-    let family =
-        family(json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"], "form": "boxed" }));
+    let family = family(
+        json!({ "family": "arithmetic", "operands": 2, "digits": 2, "operators": ["+"], "form": "boxed" }),
+    );
     let problem = family.problems(Split::Train, 1, 0).next().unwrap();
-    assert_eq!(score(&problem.task, &format!("\\boxed{{{}}}", problem.prompt.trim_end_matches('='))), 1.0);
+    assert_eq!(
+        score(
+            &problem.task,
+            &format!("\\boxed{{{}}}", problem.prompt.trim_end_matches('='))
+        ),
+        1.0
+    );
     assert_eq!(score(&problem.task, &problem.solution[7..]), 0.0);
 }

@@ -40,12 +40,20 @@ pub(crate) fn compare(checker: Named, tolerance: Option<f64>, expected: &str, go
         Named::Tokens => same_tokens(expected.as_bytes(), got, tolerance),
         Named::Lines => {
             let (expected, got) = (lines(expected.as_bytes()), lines(got));
-            expected.len() == got.len() && expected.iter().zip(&got).all(|(a, b)| same_line(a, b, tolerance))
+            expected.len() == got.len()
+                && expected
+                    .iter()
+                    .zip(&got)
+                    .all(|(a, b)| same_line(a, b, tolerance))
         }
         Named::UnorderedLines => same_lines_in_any_order(expected.as_bytes(), got, tolerance),
         Named::Json => same_json(expected, got, tolerance),
     };
-    if right { Found::Right } else { Found::Wrong(first_difference(expected, got)) }
+    if right {
+        Found::Right
+    } else {
+        Found::Wrong(first_difference(expected, got))
+    }
 }
 
 /// A text without its trailing newline.
@@ -55,7 +63,8 @@ fn without_newline(text: &[u8]) -> &[u8] {
 }
 
 fn tokens(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty())
+    text.split(u8::is_ascii_whitespace)
+        .filter(|token| !token.is_empty())
 }
 
 fn same_tokens(expected: &[u8], got: &[u8], tolerance: Option<f64>) -> bool {
@@ -71,7 +80,10 @@ fn same_tokens(expected: &[u8], got: &[u8], tolerance: Option<f64>) -> bool {
 
 /// Lines without white space at their ends; empty lines at the end of the text do not count.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
-    let mut lines: Vec<&[u8]> = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii_end).collect();
+    let mut lines: Vec<&[u8]> = text
+        .split(|byte| *byte == b'\n')
+        .map(<[u8]>::trim_ascii_end)
+        .collect();
     while lines.last().is_some_and(|line| line.is_empty()) {
         lines.pop();
     }
@@ -97,29 +109,42 @@ fn same_lines_in_any_order(expected: &[u8], got: &[u8], tolerance: Option<f64>) 
         return false;
     }
     expected.iter().all(|line| {
-        let partner = got.iter().position(|other| same_line(line, other, tolerance));
+        let partner = got
+            .iter()
+            .position(|other| same_line(line, other, tolerance));
         partner.map(|at| got.swap_remove(at)).is_some()
     })
 }
 
 fn same_json(expected: &str, got: &[u8], tolerance: Option<f64>) -> bool {
     let got = std::str::from_utf8(got).ok().and_then(value::read);
-    value::read(expected).zip(got).is_some_and(|(expected, got)| json_agrees(&expected, &got, tolerance))
+    value::read(expected)
+        .zip(got)
+        .is_some_and(|(expected, got)| json_agrees(&expected, &got, tolerance))
 }
 
 fn json_agrees(expected: &Json, got: &Json, tolerance: Option<f64>) -> bool {
     match (expected, got) {
         (Json::Number(expected), Json::Number(got)) => numbers::agree(expected, got, tolerance),
         (Json::Array(expected), Json::Array(got)) => {
-            expected.len() == got.len() && expected.iter().zip(got).all(|(a, b)| json_agrees(a, b, tolerance))
+            expected.len() == got.len()
+                && expected
+                    .iter()
+                    .zip(got)
+                    .all(|(a, b)| json_agrees(a, b, tolerance))
         }
         (Json::Object(expected), Json::Object(got)) => {
             let index = |pairs: &[(String, Json)]| pairs.len();
-            let got_by_key: BTreeMap<&str, &Json> = got.iter().map(|(key, value)| (key.as_str(), value)).collect();
+            let got_by_key: BTreeMap<&str, &Json> = got
+                .iter()
+                .map(|(key, value)| (key.as_str(), value))
+                .collect();
             index(expected) == index(got)
                 && got_by_key.len() == got.len()
                 && expected.iter().all(|(key, value)| {
-                    got_by_key.get(key.as_str()).is_some_and(|got| json_agrees(value, got, tolerance))
+                    got_by_key
+                        .get(key.as_str())
+                        .is_some_and(|got| json_agrees(value, got, tolerance))
                 })
         }
         _ => expected == got,
@@ -130,8 +155,14 @@ fn json_agrees(expected: &Json, got: &Json, tolerance: Option<f64>) -> bool {
 fn first_difference(expected: &str, got: &[u8]) -> Option<Difference> {
     let (expected, got) = (lines(expected.as_bytes()), lines(got));
     let line = (0..expected.len().max(got.len())).find(|at| expected.get(*at) != got.get(*at))?;
-    let shown = |line: Option<&&[u8]>| line.map(|line| String::from_utf8_lossy(line).chars().take(200).collect());
-    Some(Difference { line: line + 1, expected: shown(expected.get(line)), got: shown(got.get(line)) })
+    let shown = |line: Option<&&[u8]>| {
+        line.map(|line| String::from_utf8_lossy(line).chars().take(200).collect())
+    };
+    Some(Difference {
+        line: line + 1,
+        expected: shown(expected.get(line)),
+        got: shown(got.get(line)),
+    })
 }
 
 #[cfg(test)]
@@ -153,42 +184,73 @@ mod tests {
         assert!(!right(Named::Lines, "a\nb", "a b"));
         assert!(right(Named::UnorderedLines, "a\nb\nb", "b\na\nb\n"));
         assert!(!right(Named::UnorderedLines, "a\nb\nb", "b\na\na\n"));
-        assert!(right(Named::Json, r#"{"a":[1,2.0],"b":null}"#, r#"{ "b": null, "a": [1.0, 2] }"#));
+        assert!(right(
+            Named::Json,
+            r#"{"a":[1,2.0],"b":null}"#,
+            r#"{ "b": null, "a": [1.0, 2] }"#
+        ));
         assert!(!right(Named::Json, "[1,2]", "[2,1]"));
         assert!(!right(Named::Json, "[1]", "[1"));
     }
 
     #[test]
     fn nothing_is_accepted_by_half() {
-        for (expected, got) in
-            [("5", "5\n6"), ("5\n6", "5"), ("5", "nan"), ("5", "\u{1b}[2K\r5"), ("2 3", "2 2 3"), ("yes", "YES")]
-        {
+        for (expected, got) in [
+            ("5", "5\n6"),
+            ("5\n6", "5"),
+            ("5", "nan"),
+            ("5", "\u{1b}[2K\r5"),
+            ("2 3", "2 2 3"),
+            ("yes", "YES"),
+        ] {
             assert!(!right(Named::Tokens, expected, got), "{expected} {got}");
         }
-        assert_ne!(compare(Named::Tokens, None, "5", b"5\n\xff\xfe"), Found::Right);
+        assert_ne!(
+            compare(Named::Tokens, None, "5", b"5\n\xff\xfe"),
+            Found::Right
+        );
     }
 
     #[test]
     fn a_tolerance_is_for_numbers_with_a_point() {
-        let close =
-            |checker, expected: &str, got: &str| compare(checker, Some(1e-6), expected, got.as_bytes()) == Found::Right;
+        let close = |checker, expected: &str, got: &str| {
+            compare(checker, Some(1e-6), expected, got.as_bytes()) == Found::Right
+        };
         assert!(close(Named::Tokens, "x 0.333333333", "x 0.33333334"));
         assert!(close(Named::Tokens, "5.0", "5"));
-        assert!(!close(Named::Tokens, "100000000000000000", "100000000000000001"));
+        assert!(!close(
+            Named::Tokens,
+            "100000000000000000",
+            "100000000000000001"
+        ));
         assert!(!close(Named::Tokens, "10.0", "1_0"));
         assert!(!close(Named::Tokens, "0.5", "nan"));
         assert!(!close(Named::Tokens, "0.5", "inf"));
-        assert!(close(Named::UnorderedLines, "0.1\n0.2", "0.2000000001\n0.0999999999"));
-        assert!(close(Named::UnorderedLines, "1.0000001 5\n1.0000002 3", "1.0000002 5\n1.0000001 3"));
+        assert!(close(
+            Named::UnorderedLines,
+            "0.1\n0.2",
+            "0.2000000001\n0.0999999999"
+        ));
+        assert!(close(
+            Named::UnorderedLines,
+            "1.0000001 5\n1.0000002 3",
+            "1.0000002 5\n1.0000001 3"
+        ));
         assert!(close(Named::Json, "[0.1]", "[0.10000000001]"));
     }
 
     #[test]
     fn the_first_difference_is_shown() {
         let found = compare(Named::Tokens, None, "1\n2\n", b"1\n3\n");
-        let Found::Wrong(Some(difference)) = found else { panic!("they differ") };
+        let Found::Wrong(Some(difference)) = found else {
+            panic!("they differ")
+        };
         assert_eq!(
-            (difference.line, difference.expected.as_deref(), difference.got.as_deref()),
+            (
+                difference.line,
+                difference.expected.as_deref(),
+                difference.got.as_deref()
+            ),
             (2, Some("2"), Some("3"))
         );
     }

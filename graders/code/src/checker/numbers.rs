@@ -1,9 +1,10 @@
-//! Numbers in outputs: compared as written, or within a tolerance where one side has a point or an exponent.
+//! Numbers in outputs: compared as written, or within a tolerance where one side has a point or an
+//! exponent.
 
 use crate::value::within;
 
-/// Whether two tokens are the same, or numbers within the tolerance. Integers are never compared as floats: 10^17 and 10^17 + 1
-/// are one float.
+/// Whether two tokens are the same, or numbers within the tolerance. Integers are never compared as
+/// floats: 10^17 and 10^17 + 1 are one float.
 pub(super) fn tokens_agree(expected: &[u8], got: &[u8], tolerance: Option<f64>) -> bool {
     expected == got
         || tolerance.is_some() && {
@@ -22,7 +23,9 @@ pub(super) fn agree(expected: &str, got: &str, tolerance: Option<f64>) -> bool {
     if !has_point(expected) && !has_point(got) {
         return normal(expected) == normal(got);
     }
-    let (Ok(expected), Ok(got)) = (expected.parse::<f64>(), got.parse::<f64>()) else { return false };
+    let (Ok(expected), Ok(got)) = (expected.parse::<f64>(), got.parse::<f64>()) else {
+        return false;
+    };
     expected == got || tolerance.is_some_and(|tolerance| within(got, expected, tolerance))
 }
 
@@ -38,13 +41,19 @@ fn normal(text: &str) -> String {
         _ => (false, text),
     };
     let digits = digits.trim_start_matches('0');
-    if negative && !digits.is_empty() { format!("-{digits}") } else { digits.to_owned() }
+    if negative && !digits.is_empty() {
+        format!("-{digits}")
+    } else {
+        digits.to_owned()
+    }
 }
 
 /// Digits, a sign, one point, one exponent: no underscores, no `nan`, no hexadecimal.
 fn is_decimal(text: &str) -> bool {
     let text = text.strip_prefix(['+', '-']).unwrap_or(text);
-    let (mantissa, exponent) = text.split_once(['e', 'E']).map_or((text, None), |(m, e)| (m, Some(e)));
+    let (mantissa, exponent) = text
+        .split_once(['e', 'E'])
+        .map_or((text, None), |(m, e)| (m, Some(e)));
     let (whole, part) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     let exponent_reads = exponent.is_none_or(|exponent| {

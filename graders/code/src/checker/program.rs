@@ -10,13 +10,18 @@ use crate::ran::{Blocked, ProgramEnd};
 use crate::task::CheckerProgram;
 
 /// What a checker program may use on one test.
-const LIMITS: Limits = Limits { work: 10 * WORK_PER_SECOND, memory_bytes: 512 << 20, output_bytes: 1 << 20 };
+const LIMITS: Limits = Limits {
+    work: 10 * WORK_PER_SECOND,
+    memory_bytes: 512 << 20,
+    output_bytes: 1 << 20,
+};
 
-/// The verdict of a checker program about an output, and its own output. If it fails on this output, it is also run on the expected
-/// one: if it fails on both, the task is at fault.
+/// The verdict of a checker program about an output, and its own output. If it fails on this
+/// output, it is also run on the expected one: if it fails on both, the task is at fault.
 ///
 /// # Errors
-/// A fault of the service, or of the task if the checker program does not compile or prints none of its three words.
+/// A fault of the service, or of the task if the checker program does not compile or prints none of
+/// its three words.
 pub(crate) async fn ask(
     programs: &Programs,
     checker: &CheckerProgram,
@@ -24,13 +29,25 @@ pub(crate) async fn ask(
     (input, expected): (&str, &str),
     got: &[u8],
 ) -> Result<(Found, Option<String>), Blocked> {
-    let parts = vec![Part { name: "checker.py".to_owned(), text: checker.code.clone() }];
-    let build = programs.compile(Compile { language: checker.language.clone(), parts }).await?;
+    let parts = vec![Part {
+        name: "checker.py".to_owned(),
+        text: checker.code.clone(),
+    }];
+    let build = programs
+        .compile(Compile {
+            language: checker.language.clone(),
+            parts,
+        })
+        .await?;
     let code = build.code().map_err(|message| {
-        Fault::lasting(ErrorCode::TaskAtFault, format!("the checker program does not compile: {message}"))
+        Fault::lasting(
+            ErrorCode::TaskAtFault,
+            format!("the checker program does not compile: {message}"),
+        )
     })?;
     let ask = async |got: &[u8]| {
-        let asked = json!({"input": input, "expected": expected, "got": String::from_utf8_lossy(got)});
+        let asked =
+            json!({"input": input, "expected": expected, "got": String::from_utf8_lossy(got)});
         let run = Run {
             language: checker.language.clone(),
             code: code.to_vec(),
@@ -46,10 +63,17 @@ pub(crate) async fn ask(
         return Ok((found, Some(said)));
     }
     let about_expected = ask(expected.as_bytes()).await?;
-    match word(&about_expected.end, &String::from_utf8_lossy(&about_expected.stdout)) {
-        Some(_) => Ok((Found::Wrong(None), Some("the checker program failed on this output".to_owned()))),
+    match word(
+        &about_expected.end,
+        &String::from_utf8_lossy(&about_expected.stdout),
+    ) {
+        Some(_) => Ok((
+            Found::Wrong(None),
+            Some("the checker program failed on this output".to_owned()),
+        )),
         None => {
-            let message = "the checker program must print `accepted`, `wrong_answer` or `presentation` first";
+            let message =
+                "the checker program must print `accepted`, `wrong_answer` or `presentation` first";
             Err(Fault::lasting(ErrorCode::TaskAtFault, message).into())
         }
     }

@@ -9,18 +9,20 @@ use num_bigint::BigInt;
 use num_traits::{FromPrimitive, ToPrimitive, Zero};
 
 use super::numbers::{
-    Decimal, MAX_DIGITS, Number, any_number, fraction_is_float, is_float, number, plain_digits, tagged_number,
-    text_bytes, within,
+    Decimal, MAX_DIGITS, Number, any_number, fraction_is_float, is_float, number, plain_digits,
+    tagged_number, text_bytes, within,
 };
 use super::{is_mapping, number_containers, shown, tagged};
 
-/// Most work of one comparison of values, in comparisons of parts: in any order, an element is compared with several others.
+/// Most work of one comparison of values, in comparisons of parts: in any order, an element is
+/// compared with several others.
 const COMPARISONS: usize = 10_000_000;
 
 /// Bytes of a number or text that can be read in the time of a comparison of parts.
 pub(super) const BYTES: usize = 16;
 
-/// Reading n decimal digits takes time proportional to n²: the n² that takes as long as a comparison of parts.
+/// Reading n decimal digits takes time proportional to n²: the n² that takes as long as a
+/// comparison of parts.
 const SQUARE: usize = 10_000;
 
 /// Digits of the largest finite float.
@@ -45,7 +47,9 @@ pub(crate) struct Rule {
 pub(crate) fn equal(got: &Json, expected: &Json, rule: Rule) -> bool {
     let comparison = Comparison::new(got, rule);
     match (elements(got), expected) {
-        (Some(got), Json::Array(expected)) if rule.unordered => comparison.in_any_order(got, expected),
+        (Some(got), Json::Array(expected)) if rule.unordered => {
+            comparison.in_any_order(got, expected)
+        }
         _ => comparison.equal(got, expected),
     }
 }
@@ -65,7 +69,8 @@ fn elements(got: &Json) -> Option<&[Json]> {
 pub(super) struct Comparison<'a> {
     pub(super) containers: Vec<&'a Json>,
     pub(super) rule: Rule,
-    /// Whether the value has sets, whose elements come in another order than those of the expected arrays.
+    /// Whether the value has sets, whose elements come in another order than those of the expected
+    /// arrays.
     pub(super) has_sets: bool,
     /// Work left; without any, values differ.
     pub(super) left: Cell<usize>,
@@ -76,10 +81,16 @@ impl<'a> Comparison<'a> {
         let mut containers = Vec::new();
         number_containers(got, &mut containers);
         let has_sets = rule.unordered && holds_set(got);
-        Self { containers, rule, has_sets, left: Cell::new(COMPARISONS) }
+        Self {
+            containers,
+            rule,
+            has_sets,
+            left: Cell::new(COMPARISONS),
+        }
     }
 
-    /// Recurses along `expected`, which is finite, so comparing a value that contains itself terminates.
+    /// Recurses along `expected`, which is finite, so comparing a value that contains itself
+    /// terminates.
     pub(super) fn equal(&self, got: &Json, expected: &Json) -> bool {
         if !self.charge(1) {
             return false;
@@ -103,9 +114,14 @@ impl<'a> Comparison<'a> {
         left.is_some()
     }
 
-    /// Compares a number of at least `digits` decimal digits, and at most twice as many, with what is expected. Most numbers differ
-    /// in their length already, and long ones take long to read.
-    fn same_number(&self, digits: usize, got: impl FnOnce() -> Option<Number>, expected: &Json) -> bool {
+    /// Compares a number of at least `digits` decimal digits, and at most twice as many, with what
+    /// is expected. Most numbers differ in their length already, and long ones take long to read.
+    fn same_number(
+        &self,
+        digits: usize,
+        got: impl FnOnce() -> Option<Number>,
+        expected: &Json,
+    ) -> bool {
         let expected_digits = plain_digits(expected);
         let is_longer = digits > expected_digits + 1 && digits > FLOAT_DIGITS + 1;
         if is_longer || expected_digits > 2 * digits + FLOAT_DIGITS {
@@ -124,19 +140,28 @@ impl<'a> Comparison<'a> {
     fn tagged(&self, kind: &str, inside: &Json, expected: &Json) -> bool {
         match (kind, inside, expected) {
             ("same", Json::Number(number), _) => {
-                let container = number.parse().ok().and_then(|number: usize| self.containers.get(number));
+                let container = number
+                    .parse()
+                    .ok()
+                    .and_then(|number: usize| self.containers.get(number));
                 container.is_some_and(|container| self.equal(container, expected))
             }
             ("tuple", Json::Array(got), Json::Array(expected)) => self.sequences(got, expected),
             ("set" | "frozenset", Json::Array(got), Json::Array(expected)) => {
                 self.rule.unordered && self.in_any_order(got, expected)
             }
-            (kind, Json::Array(got), Json::Object(expected)) if is_mapping(kind) => self.mappings(got, expected),
+            (kind, Json::Array(got), Json::Object(expected)) if is_mapping(kind) => {
+                self.mappings(got, expected)
+            }
             ("made", Json::Array(parts), _) => self.made(parts, expected),
             ("complex", Json::Array(parts), _) => self.complex(parts, expected),
             ("int" | "float", Json::Text(text), _) => {
                 // A hexadecimal digit is more than one decimal digit and less than two.
-                let digits = if kind == "int" { text.len().saturating_sub(3) } else { 1 };
+                let digits = if kind == "int" {
+                    text.len().saturating_sub(3)
+                } else {
+                    1
+                };
                 self.same_number(digits, || tagged_number(kind, inside), expected)
             }
             _ => false,
@@ -145,8 +170,12 @@ impl<'a> Comparison<'a> {
 
     /// Objects of standard classes that Python compares with plain numbers.
     fn made(&self, parts: &[Json], expected: &Json) -> bool {
-        let [Json::Text(class), Json::Object(arguments)] = parts else { return false };
-        let Some(("tuple", Json::Array(arguments))) = tagged(arguments) else { return false };
+        let [Json::Text(class), Json::Object(arguments)] = parts else {
+            return false;
+        };
+        let Some(("tuple", Json::Array(arguments))) = tagged(arguments) else {
+            return false;
+        };
         match (class.as_str(), arguments.as_slice()) {
             ("decimal.Decimal", [Json::Text(text)]) => self.decimal(text, expected),
             ("fractions.Fraction", [above, below]) => self.fraction(above, below, expected),
@@ -154,7 +183,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// A `Decimal` equals a number of exactly the same value: `Decimal("0.1")` does not equal the float 0.1.
+    /// A `Decimal` equals a number of exactly the same value: `Decimal("0.1")` does not equal the
+    /// float 0.1.
     fn decimal(&self, text: &str, expected: &Json) -> bool {
         let written = match expected {
             Json::Number(written) => written.as_str(),
@@ -165,7 +195,11 @@ impl<'a> Comparison<'a> {
         if !self.charge((text.len() + written.len()) / BYTES + EXACT_FLOAT) {
             return false;
         }
-        let float = if is_float(written) { written.parse::<f64>().ok() } else { None };
+        let float = if is_float(written) {
+            written.parse::<f64>().ok()
+        } else {
+            None
+        };
         let is_equal = match (Decimal::read(text), float) {
             (Some(got), Some(float)) => Decimal::of_float(float).is_some_and(|float| got == float),
             (Some(got), None) => Decimal::read(written).is_some_and(|expected| got == expected),
@@ -189,7 +223,9 @@ impl<'a> Comparison<'a> {
         if !self.charge((text_bytes(above) + text_bytes(below)) / BYTES) {
             return false;
         }
-        let (Some(Number::Int(above)), Some(Number::Int(below))) = (any_number(above), any_number(below)) else {
+        let (Some(Number::Int(above)), Some(Number::Int(below))) =
+            (any_number(above), any_number(below))
+        else {
             return false;
         };
         // A forged 0/0 would equal everything.
@@ -203,8 +239,12 @@ impl<'a> Comparison<'a> {
         match number(expected) {
             Some(Number::Int(expected)) => above == expected * below,
             Some(Number::Float(expected)) => {
-                let value = above.to_f64().zip(below.to_f64()).map(|(above, below)| above / below);
-                fraction_is_float(&above, &below, expected) || value.is_some_and(|value| self.close(value, expected))
+                let value = above
+                    .to_f64()
+                    .zip(below.to_f64())
+                    .map(|(above, below)| above / below);
+                fraction_is_float(&above, &below, expected)
+                    || value.is_some_and(|value| self.close(value, expected))
             }
             None => false,
         }
@@ -212,8 +252,12 @@ impl<'a> Comparison<'a> {
 
     /// A complex number equals a real one when it has no imaginary part.
     fn complex(&self, parts: &[Json], expected: &Json) -> bool {
-        let [real, imaginary] = parts else { return false };
-        let (Some(real), Some(Number::Float(imaginary))) = (any_number(real), any_number(imaginary)) else {
+        let [real, imaginary] = parts else {
+            return false;
+        };
+        let (Some(real), Some(Number::Float(imaginary))) =
+            (any_number(real), any_number(imaginary))
+        else {
             return false;
         };
         let longest = plain_digits(expected).min(MAX_DIGITS);
@@ -223,15 +267,26 @@ impl<'a> Comparison<'a> {
     }
 
     fn sequences(&self, got: &[Json], expected: &[Json]) -> bool {
-        got.len() == expected.len() && got.iter().zip(expected).all(|(got, expected)| self.equal(got, expected))
+        got.len() == expected.len()
+            && got
+                .iter()
+                .zip(expected)
+                .all(|(got, expected)| self.equal(got, expected))
     }
 
     fn mappings(&self, got: &[Json], expected: &[(String, Json)]) -> bool {
-        let mut open: BTreeMap<&str, &Json> = expected.iter().map(|(key, value)| (key.as_str(), value)).collect();
+        let mut open: BTreeMap<&str, &Json> = expected
+            .iter()
+            .map(|(key, value)| (key.as_str(), value))
+            .collect();
         got.len() == open.len()
             && got.iter().all(|pair| {
-                let Json::Array(pair) = pair else { return false };
-                let [key, value] = pair.as_slice() else { return false };
+                let Json::Array(pair) = pair else {
+                    return false;
+                };
+                let [key, value] = pair.as_slice() else {
+                    return false;
+                };
                 let expected = written_key(key).and_then(|key| open.remove(&*key));
                 expected.is_some_and(|expected| self.equal(value, expected))
             })
@@ -240,29 +295,37 @@ impl<'a> Comparison<'a> {
     fn numbers(&self, got: &Number, expected: &Number) -> bool {
         match (got, expected) {
             (Number::Int(got), Number::Int(expected)) => got == expected,
-            (Number::Float(got), Number::Float(expected)) => got == expected || self.close(*got, *expected),
+            (Number::Float(got), Number::Float(expected)) => {
+                got == expected || self.close(*got, *expected)
+            }
             (Number::Int(int), Number::Float(float)) | (Number::Float(float), Number::Int(int)) => {
-                let exact = float.fract().is_zero() && BigInt::from_f64(*float).as_ref() == Some(int);
+                let exact =
+                    float.fract().is_zero() && BigInt::from_f64(*float).as_ref() == Some(int);
                 exact || self.close(got.to_f64(), expected.to_f64())
             }
         }
     }
 
     fn close(&self, got: f64, expected: f64) -> bool {
-        self.rule.tolerance.is_some_and(|tolerance| within(got, expected, tolerance))
+        self.rule
+            .tolerance
+            .is_some_and(|tolerance| within(got, expected, tolerance))
     }
 }
 
-/// A key of a dictionary as `json.dumps` writes it; `None` for keys that it refuses, such as a tuple.
+/// A key of a dictionary as `json.dumps` writes it; `None` for keys that it refuses, such as a
+/// tuple.
 pub(super) fn written_key(key: &Json) -> Option<Cow<'_, str>> {
     match key {
         Json::Text(key) | Json::Number(key) => Some(Cow::Borrowed(key)),
         Json::Null | Json::Bool(_) => Some(Cow::Owned(shown(key))),
         Json::Object(pairs) => match tagged(pairs)? {
-            ("int", inside @ Json::Text(text)) if text.len() <= MAX_KEY => match tagged_number("int", inside)? {
-                Number::Int(int) => Some(Cow::Owned(int.to_string())),
-                Number::Float(_) => None,
-            },
+            ("int", inside @ Json::Text(text)) if text.len() <= MAX_KEY => {
+                match tagged_number("int", inside)? {
+                    Number::Int(int) => Some(Cow::Owned(int.to_string())),
+                    Number::Float(_) => None,
+                }
+            }
             ("float", Json::Text(text)) => match text.as_str() {
                 "inf" => Some(Cow::Borrowed("Infinity")),
                 "-inf" => Some(Cow::Borrowed("-Infinity")),

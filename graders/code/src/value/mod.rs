@@ -1,8 +1,10 @@
-//! Compares values that functions returned, in the notation of a guest's driver, with the JSON values that a task expects.
+//! Compares values that functions returned, in the notation of a guest's driver, with the JSON
+//! values that a task expects.
 //!
-//! The notation is JSON in which an object with a `$` is a value of a kind that JSON lacks: see the driver of the Python image. A
-//! value is right if it equals `json.loads` of the expected text by Python's `==`, or if `json.dumps` writes both alike: a tuple is
-//! an array, a key of a dictionary is a string. A set equals an array only in a test with `unordered`.
+//! The notation is JSON in which an object with a `$` is a value of a kind that JSON lacks: see the
+//! driver of the Python image. A value is right if it equals `json.loads` of the expected text by
+//! Python's `==`, or if `json.dumps` writes both alike: a tuple is an array, a key of a dictionary
+//! is a string. A set equals an array only in a test with `unordered`.
 
 mod compare;
 mod numbers;
@@ -16,12 +18,17 @@ use assay_documents::json::Reader;
 pub(crate) use compare::{Rule, equal};
 pub(crate) use numbers::within;
 
-/// Deepest value that is read. The driver of a guest stops at 200 containers, each at most four levels of notation.
+/// Deepest value that is read. The driver of a guest stops at 200 containers, each at most four
+/// levels of notation.
 const MAX_DEPTH: usize = 1_000;
 
 /// Reads a text that is one JSON value and keeps repeated keys; `None` for anything else.
 pub(crate) fn read(text: &str) -> Option<Json> {
-    Reader::new(text).to_depth(MAX_DEPTH).with_repeated_keys().all().ok()
+    Reader::new(text)
+        .to_depth(MAX_DEPTH)
+        .with_repeated_keys()
+        .all()
+        .ok()
 }
 
 /// A human-readable form of a value.
@@ -42,13 +49,18 @@ pub(crate) fn shown(value: &Json) -> String {
                     Json::Array(pair) => pair.iter().map(shown).collect::<Vec<_>>().join(": "),
                     other => shown(other),
                 };
-                format!("{{{}}}", pairs.iter().map(pair).collect::<Vec<_>>().join(", "))
+                format!(
+                    "{{{}}}",
+                    pairs.iter().map(pair).collect::<Vec<_>>().join(", ")
+                )
             }
             Some(("object", Json::Text(class))) => format!("<{class}>"),
             Some(("float" | "int", Json::Text(text))) => text.clone(),
             Some((kind, inside)) => format!("{kind} {}", shown(inside)),
             None => {
-                let pairs = pairs.iter().map(|(key, value)| format!("{key:?}: {}", shown(value)));
+                let pairs = pairs
+                    .iter()
+                    .map(|(key, value)| format!("{key:?}: {}", shown(value)));
                 format!("{{{}}}", pairs.collect::<Vec<_>>().join(", "))
             }
         },
@@ -78,7 +90,9 @@ fn number_containers<'a>(value: &'a Json, containers: &mut Vec<&'a Json>) {
     match value {
         Json::Array(elements) => {
             containers.push(value);
-            elements.iter().for_each(|element| number_containers(element, containers));
+            elements
+                .iter()
+                .for_each(|element| number_containers(element, containers));
         }
         Json::Object(pairs) => {
             if let Some((kind, inside)) = tagged(pairs) {
@@ -87,11 +101,14 @@ fn number_containers<'a>(value: &'a Json, containers: &mut Vec<&'a Json>) {
                     containers.push(value);
                 }
                 // An array that is only part of a tagged value's notation is not a container.
-                let Json::Array(elements) = inside else { return };
+                let Json::Array(elements) = inside else {
+                    return;
+                };
                 for element in elements {
                     match element {
                         Json::Array(pair) if pairs => {
-                            pair.iter().for_each(|part| number_containers(part, containers));
+                            pair.iter()
+                                .for_each(|part| number_containers(part, containers));
                         }
                         element => number_containers(element, containers),
                     }

@@ -27,9 +27,12 @@ impl Number {
     }
 }
 
-/// Whether two finite numbers differ by at most the tolerance, absolute or relative to the expected one.
+/// Whether two finite numbers differ by at most the tolerance, absolute or relative to the expected
+/// one.
 pub(crate) fn within(got: f64, expected: f64, tolerance: f64) -> bool {
-    got.is_finite() && expected.is_finite() && (got - expected).abs() <= tolerance * expected.abs().max(1.0)
+    got.is_finite()
+        && expected.is_finite()
+        && (got - expected).abs() <= tolerance * expected.abs().max(1.0)
 }
 
 /// A plain JSON value as a number, if it is one in Python.
@@ -48,7 +51,11 @@ pub(super) fn is_float(text: &str) -> bool {
 
 /// Significant digits of an integer; 1 for a float, which is read in one pass.
 fn digits(text: &str) -> usize {
-    if is_float(text) { 1 } else { text.trim_start_matches('-').trim_start_matches('0').len() }
+    if is_float(text) {
+        1
+    } else {
+        text.trim_start_matches('-').trim_start_matches('0').len()
+    }
 }
 
 /// Significant digits of a plain JSON value.
@@ -90,15 +97,23 @@ fn written(text: &str) -> Option<Number> {
 }
 
 pub(super) fn tagged_number(kind: &str, inside: &Json) -> Option<Number> {
-    let Json::Text(text) = inside else { return None };
+    let Json::Text(text) = inside else {
+        return None;
+    };
     if kind == "float" {
         return text.parse().ok().map(Number::Float);
     }
     if text.len() > MAX_DIGITS {
         return None;
     }
-    let (sign, digits) = text.strip_prefix('-').map_or(("", text.as_str()), |digits| ("-", digits));
-    BigInt::parse_bytes(format!("{sign}{}", digits.strip_prefix("0x")?).as_bytes(), 16).map(Number::Int)
+    let (sign, digits) = text
+        .strip_prefix('-')
+        .map_or(("", text.as_str()), |digits| ("-", digits));
+    BigInt::parse_bytes(
+        format!("{sign}{}", digits.strip_prefix("0x")?).as_bytes(),
+        16,
+    )
+    .map(Number::Int)
 }
 
 /// A decimal number: its digits without zeros at either end, and the power of ten of the last one.
@@ -112,7 +127,9 @@ pub(super) struct Decimal {
 impl Decimal {
     /// Reads what Python writes for a finite `Decimal`, or a number of JSON.
     pub(super) fn read(text: &str) -> Option<Self> {
-        let (is_negative, rest) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+        let (is_negative, rest) = text
+            .strip_prefix('-')
+            .map_or((false, text), |rest| (true, rest));
         let (mantissa, exponent) = match rest.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, exponent.parse::<i64>().ok()?),
             None => (rest, 0),
@@ -124,14 +141,26 @@ impl Decimal {
         }
         let leading = digits.iter().take_while(|digit| **digit == b'0').count();
         digits.drain(..leading);
-        let trailing = digits.iter().rev().take_while(|digit| **digit == b'0').count();
+        let trailing = digits
+            .iter()
+            .rev()
+            .take_while(|digit| **digit == b'0')
+            .count();
         digits.truncate(digits.len() - trailing);
         if digits.is_empty() {
-            return Some(Self { is_negative: false, digits, exponent: 0 });
+            return Some(Self {
+                is_negative: false,
+                digits,
+                exponent: 0,
+            });
         }
         let exponent = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
         let exponent = exponent.checked_add(i64::try_from(trailing).ok()?)?;
-        Some(Self { is_negative, digits, exponent })
+        Some(Self {
+            is_negative,
+            digits,
+            exponent,
+        })
     }
 
     /// The exact value of a finite float.
@@ -148,7 +177,11 @@ pub(super) fn fraction_is_float(above: &BigInt, below: &BigInt, float: f64) -> b
     let (mantissa, exponent, sign) = FloatCore::integer_decode(float);
     let mantissa = BigInt::from(mantissa) * BigInt::from(sign);
     let shift = usize::from(exponent.unsigned_abs());
-    if exponent >= 0 { *above == (mantissa << shift) * below } else { (above << shift) == mantissa * below }
+    if exponent >= 0 {
+        *above == (mantissa << shift) * below
+    } else {
+        (above << shift) == mantissa * below
+    }
 }
 
 #[cfg(test)]
@@ -158,12 +191,26 @@ mod tests {
     #[test]
     fn decimals_are_compared_by_value() {
         let read = |text: &str| Decimal::read(text).unwrap();
-        for (one, other) in [("2.50", "2.5"), ("1E+2", "100"), ("-0.0", "0"), ("0E-7", "0"), ("12300e-2", "123.00")] {
+        for (one, other) in [
+            ("2.50", "2.5"),
+            ("1E+2", "100"),
+            ("-0.0", "0"),
+            ("0E-7", "0"),
+            ("12300e-2", "123.00"),
+        ] {
             assert_eq!(read(one), read(other), "{one} {other}");
         }
         assert_ne!(read("2.5"), read("-2.5"));
         assert_ne!(read("25"), read("2.5"));
-        for bad in ["NaN", "Infinity", "", ".", "1e", "1e99999999999999999999", "--1"] {
+        for bad in [
+            "NaN",
+            "Infinity",
+            "",
+            ".",
+            "1e",
+            "1e99999999999999999999",
+            "--1",
+        ] {
             assert_eq!(Decimal::read(bad), None, "{bad}");
         }
     }
@@ -176,7 +223,8 @@ mod tests {
         let tiny = Decimal::of_float(f64::from_bits(1)).unwrap();
         assert_eq!((tiny.digits.len(), tiny.exponent), (751, -1074));
         assert_eq!(Decimal::of_float(f64::INFINITY), None);
-        let is = |above: i32, below: i32, float| fraction_is_float(&above.into(), &below.into(), float);
+        let is =
+            |above: i32, below: i32, float| fraction_is_float(&above.into(), &below.into(), float);
         assert!(is(1, 2, 0.5) && is(-3, 1, -3.0) && is(0, 1, -0.0));
         assert!(!is(1, 10, 0.1) && !is(1, 2, f64::NAN) && !is(1, 2, f64::INFINITY));
     }

@@ -13,7 +13,14 @@ fn same(got: &str, expected: &str) -> bool {
 
 fn unordered(got: &str, expected: &str) -> bool {
     let (got, expected) = values(got, expected);
-    equal(&got, &expected, Rule { unordered: true, tolerance: None })
+    equal(
+        &got,
+        &expected,
+        Rule {
+            unordered: true,
+            tolerance: None,
+        },
+    )
 }
 
 fn made(class: &str, arguments: &str) -> String {
@@ -58,13 +65,22 @@ fn equality_is_pythons() {
         ("true", "1"),
         ("1", "true"),
         ("0", "false"),
-        (r#"{"$":"int","v":"0x8000000000000000"}"#, "9223372036854775808"),
-        (r#"{"$":"int","v":"-0x8000000000000001"}"#, "-9223372036854775809"),
+        (
+            r#"{"$":"int","v":"0x8000000000000000"}"#,
+            "9223372036854775808",
+        ),
+        (
+            r#"{"$":"int","v":"-0x8000000000000001"}"#,
+            "-9223372036854775809",
+        ),
         (r#"{"$":"float","v":"inf"}"#, "1e400"),
         (r#"{"$":"complex","v":[5.0,-0.0]}"#, "5"),
         (r#"[[0],{"$":"same","v":1}]"#, "[[0],[0]]"),
         (r#"{"$":"Counter","v":[["a",2]]}"#, r#"{"a":2}"#),
-        (r#"{"$":"defaultdict","v":[["a",[2]]],"factory":null}"#, r#"{"a":[2]}"#),
+        (
+            r#"{"$":"defaultdict","v":[["a",[2]]],"factory":null}"#,
+            r#"{"a":[2]}"#,
+        ),
         (&fraction(1, 2), "0.5"),
         (&fraction(4, 2), "2"),
         (&decimal("2.50"), "2.5"),
@@ -80,11 +96,26 @@ fn equality_is_pythons() {
 #[test]
 fn what_json_writes_alike_is_equal() {
     for (got, expected) in [
-        (r#"{"$":"tuple","v":[1,[{"$":"tuple","v":[]}]]}"#, "[1,[[]]]"),
-        (r#"{"$":"dict","v":[["a",1],[2,null]]}"#, r#"{"2":null,"a":1}"#),
-        (r#"{"$":"dict","v":[[true,1],[null,2],[1.5,3]]}"#, r#"{"true":1,"null":2,"1.5":3}"#),
-        (r#"{"$":"dict","v":[[{"$":"int","v":"0x8000000000000000"},1]]}"#, r#"{"9223372036854775808":1}"#),
-        (r#"{"$":"dict","v":[[{"$":"float","v":"-inf"},1]]}"#, r#"{"-Infinity":1}"#),
+        (
+            r#"{"$":"tuple","v":[1,[{"$":"tuple","v":[]}]]}"#,
+            "[1,[[]]]",
+        ),
+        (
+            r#"{"$":"dict","v":[["a",1],[2,null]]}"#,
+            r#"{"2":null,"a":1}"#,
+        ),
+        (
+            r#"{"$":"dict","v":[[true,1],[null,2],[1.5,3]]}"#,
+            r#"{"true":1,"null":2,"1.5":3}"#,
+        ),
+        (
+            r#"{"$":"dict","v":[[{"$":"int","v":"0x8000000000000000"},1]]}"#,
+            r#"{"9223372036854775808":1}"#,
+        ),
+        (
+            r#"{"$":"dict","v":[[{"$":"float","v":"-inf"},1]]}"#,
+            r#"{"-Infinity":1}"#,
+        ),
     ] {
         assert!(same(got, expected), "{got} {expected}");
     }
@@ -104,8 +135,14 @@ fn what_differs_differs() {
         (r#"{"$":"float","v":"nan"}"#, "5"),
         (r#"{"$":"complex","v":[5.0,1.0]}"#, "5"),
         (r#"{"$":"dict","v":[["a",1]]}"#, r#"{"a":1,"b":2}"#),
-        (r#"{"$":"dict","v":[["a",1],["b",2]]}"#, r#"[["a",1],["b",2]]"#),
-        (r#"{"$":"dict","v":[[{"$":"tuple","v":[1,2]},1]]}"#, r#"{"[1, 2]":1}"#),
+        (
+            r#"{"$":"dict","v":[["a",1],["b",2]]}"#,
+            r#"[["a",1],["b",2]]"#,
+        ),
+        (
+            r#"{"$":"dict","v":[[{"$":"tuple","v":[1,2]},1]]}"#,
+            r#"{"[1, 2]":1}"#,
+        ),
         (r#"{"$":"set","v":[1,2]}"#, "[1,2]"),
         (r#"{"$":"set","v":[1,2,3]}"#, "[3,2,1,1]"),
         (r#"{"$":"frozenset","v":[]}"#, "[]"),
@@ -133,7 +170,10 @@ fn without_an_order_every_element_counts() {
         ("[2,1,1]", "[1,1.0,2]"),
         (r#"{"$":"tuple","v":["b","a"]}"#, r#"["a","b"]"#),
         (r#"[[1,2],{"$":"set","v":[3,4]}]"#, "[[4,3],[1,2]]"),
-        (r#"[{"$":"dict","v":[["a",{"$":"frozenset","v":[2,1]}]]}]"#, r#"[{"a":[1,2]}]"#),
+        (
+            r#"[{"$":"dict","v":[["a",{"$":"frozenset","v":[2,1]}]]}]"#,
+            r#"[{"a":[1,2]}]"#,
+        ),
         ("[]", "[]"),
         ("5", "5"),
     ] {
@@ -152,13 +192,19 @@ fn without_an_order_every_element_counts() {
 
 #[test]
 fn partners_within_a_tolerance_are_found_where_there_are_any() {
-    let rule = Rule { tolerance: Some(0.1), unordered: true };
+    let rule = Rule {
+        tolerance: Some(0.1),
+        unordered: true,
+    };
     let close = |got: &str, expected: &str| {
         let (got, expected) = values(got, expected);
         equal(&got, &expected, rule)
     };
     assert!(close("[1.15,1.05,1.0]", "[1.1,1.0,1.09]"));
-    assert!(close(r#"[["b",1.05],["a",0.95]]"#, r#"[["a",1.0],["b",1.0]]"#));
+    assert!(close(
+        r#"[["b",1.05],["a",0.95]]"#,
+        r#"[["a",1.0],["b",1.0]]"#
+    ));
     // Sorted by their first numbers, partners do not stand in the same places.
     assert!(close("[[1.0,5.0],[1.05,3.0]]", "[[1.05,5.0],[1.0,3.0]]"));
     assert!(!close("[1.0,1.0]", "[1.0,2.0]"));
@@ -167,10 +213,15 @@ fn partners_within_a_tolerance_are_found_where_there_are_any() {
 #[test]
 fn long_collections_are_compared_in_any_order() {
     let texts = |order: &dyn Fn(usize) -> usize| {
-        let words: Vec<String> = (0..50_000).map(|at| format!("\"a common beginning {}\"", order(at))).collect();
+        let words: Vec<String> = (0..50_000)
+            .map(|at| format!("\"a common beginning {}\"", order(at)))
+            .collect();
         format!("[{}]", words.join(","))
     };
-    assert!(unordered(&texts(&|at| at), &texts(&|at| at * 7_919 % 50_000)));
+    assert!(unordered(
+        &texts(&|at| at),
+        &texts(&|at| at * 7_919 % 50_000)
+    ));
     assert!(!unordered(&texts(&|at| at), &texts(&|at| at / 2)));
 }
 
@@ -178,12 +229,23 @@ fn long_collections_are_compared_in_any_order() {
 fn long_numbers_are_compared_by_their_length() {
     let long = "7".repeat(MAX_DIGITS - 1);
     let many: Vec<String> = (0..20_000).map(|n| n.to_string()).collect();
-    let (got, expected) =
-        values(&format!("[{}]", many.join(",")), &format!("[{},{long}]", many[..many.len() - 1].join(",")));
-    let comparison = Comparison::new(&got, Rule { unordered: true, tolerance: None });
+    let (got, expected) = values(
+        &format!("[{}]", many.join(",")),
+        &format!("[{},{long}]", many[..many.len() - 1].join(",")),
+    );
+    let comparison = Comparison::new(
+        &got,
+        Rule {
+            unordered: true,
+            tolerance: None,
+        },
+    );
     let before = comparison.left.get();
     assert!(!comparison.in_any_order(got.elements(), expected.elements()));
-    assert!(comparison.left.get() > before / 2, "the long number was not read for each short one");
+    assert!(
+        comparison.left.get() > before / 2,
+        "the long number was not read for each short one"
+    );
     assert!(same(&decimal(&long), &long));
     assert!(same(&decimal("0012"), "12") && !same(&decimal("12"), "120"));
     assert!(same(r#"{"$":"int","v":"0xff"}"#, "255") && same(r#"{"$":"int","v":"0xff"}"#, "255.0"));
@@ -195,7 +257,10 @@ fn reading_long_numbers_again_and_again_comes_to_an_end() {
         let one = |n: usize| format!("{digit}{}{n:05}", "7".repeat(MAX_DIGITS - 10));
         format!("[{}]", (0..200).map(one).collect::<Vec<_>>().join(","))
     };
-    assert!(!unordered(&numbers('1'), &numbers('2')), "the work is used up long before all pairs are compared");
+    assert!(
+        !unordered(&numbers('1'), &numbers('2')),
+        "the work is used up long before all pairs are compared"
+    );
 }
 
 #[test]
@@ -208,15 +273,28 @@ fn values_that_hold_themselves_come_to_an_end() {
 fn a_tolerance_is_for_floats() {
     let close = |got: &str, expected: &str| {
         let (got, expected) = values(got, expected);
-        equal(&got, &expected, Rule { tolerance: Some(1e-6), unordered: false })
+        equal(
+            &got,
+            &expected,
+            Rule {
+                tolerance: Some(1e-6),
+                unordered: false,
+            },
+        )
     };
     assert!(close("0.3333333", "0.33333333"));
     assert!(close("1000000.5", "1000000.6"));
     assert!(close(&decimal("0.3333333"), "0.33333333") && close(&fraction(1, 3), "0.33333333"));
     assert!(!close("1000001", "1000000") && !close(&decimal("1000001"), "1000000"));
     for endless in ["nan", "inf", "-inf"] {
-        assert!(!close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "1.0"), "{endless}");
-        assert!(!close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "5"), "{endless}");
+        assert!(
+            !close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "1.0"),
+            "{endless}"
+        );
+        assert!(
+            !close(&format!(r#"{{"$":"float","v":"{endless}"}}"#), "5"),
+            "{endless}"
+        );
     }
     assert!(!close(&decimal("NaN"), "1.0") && !close(&decimal("Infinity"), "1.0"));
 }

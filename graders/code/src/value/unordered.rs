@@ -1,7 +1,8 @@
 //! Collections in any order: each element is matched with a different element on the other side.
 //!
-//! Both sides are sorted by a key that is equal for equal elements, so that most partners are at the same index. The rest is
-//! matched by augmenting paths: within a tolerance, an element may equal two elements that differ from each other.
+//! Both sides are sorted by a key that is equal for equal elements, so that most partners are at
+//! the same index. The rest is matched by augmenting paths: within a tolerance, an element may
+//! equal two elements that differ from each other.
 
 use std::collections::VecDeque;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -18,9 +19,11 @@ const LEVELS: usize = 16;
 /// The sort key of an element.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
-    /// Hash of everything in the element, or of everything but its numbers if those are compared within a tolerance.
+    /// Hash of everything in the element, or of everything but its numbers if those are compared
+    /// within a tolerance.
     shape: u64,
-    /// The first numbers of the element, as integers of the same order, if they are not part of the shape.
+    /// The first numbers of the element, as integers of the same order, if they are not part of the
+    /// shape.
     numbers: [u64; 2],
     taken: usize,
 }
@@ -44,19 +47,28 @@ impl Comparison<'_> {
             let are_equal = self.equal(&got[got_order[one]], &expected[expected_order[other]]);
             (self.left.get() > 0).then_some(are_equal)
         };
-        let mut matching = Matching { of_got: vec![None; count], of_expected: vec![None; count] };
+        let mut matching = Matching {
+            of_got: vec![None; count],
+            of_expected: vec![None; count],
+        };
         for at in (0..count).filter(|at| agree(*at, *at) == Some(true)) {
             (matching.of_got[at], matching.of_expected[at]) = (Some(at), Some(at));
         }
-        let open: Vec<usize> = (0..count).filter(|at| matching.of_got[*at].is_none()).collect();
+        let open: Vec<usize> = (0..count)
+            .filter(|at| matching.of_got[*at].is_none())
+            .collect();
         // A search looks at every element once, however few comparisons it makes.
-        open.into_iter().all(|from| self.charge(count) && matching.augment(from, agree))
+        open.into_iter()
+            .all(|from| self.charge(count) && matching.augment(from, agree))
     }
 
     /// The places of elements, in the order of their keys.
     fn sorted(&self, elements: &[Json]) -> Vec<usize> {
-        let mut keyed: Vec<(Key, usize)> =
-            elements.iter().enumerate().map(|(at, element)| (self.key(element), at)).collect();
+        let mut keyed: Vec<(Key, usize)> = elements
+            .iter()
+            .enumerate()
+            .map(|(at, element)| (self.key(element), at))
+            .collect();
         keyed.sort_unstable();
         keyed.into_iter().map(|(_, at)| at).collect()
     }
@@ -82,19 +94,26 @@ impl Comparison<'_> {
             Json::Array(elements) => self.shape_of_elements(elements, levels, key),
             Json::Object(pairs) => match tagged(pairs) {
                 Some(("same", Json::Number(number))) => {
-                    let container = number.parse().ok().and_then(|number: usize| self.containers.get(number));
+                    let container = number
+                        .parse()
+                        .ok()
+                        .and_then(|number: usize| self.containers.get(number));
                     container.map_or(0, |container| self.shape(container, levels, key))
                 }
                 Some(("tuple" | "set" | "frozenset", Json::Array(elements))) => {
                     self.shape_of_elements(elements, levels, key)
                 }
-                Some((kind, Json::Array(pairs))) if is_mapping(kind) => pairs.iter().fold(0, |sum, pair| {
-                    let (Some(name), Some(value)) = (pair.elements().first(), pair.elements().get(1)) else {
-                        return sum;
-                    };
-                    let name = written_key(name).map(|name| hash_of(&*name));
-                    sum.wrapping_add(hash_of(&(name, self.shape(value, levels - 1, key))))
-                }),
+                Some((kind, Json::Array(pairs))) if is_mapping(kind) => {
+                    pairs.iter().fold(0, |sum, pair| {
+                        let (Some(name), Some(value)) =
+                            (pair.elements().first(), pair.elements().get(1))
+                        else {
+                            return sum;
+                        };
+                        let name = written_key(name).map(|name| hash_of(&*name));
+                        sum.wrapping_add(hash_of(&(name, self.shape(value, levels - 1, key))))
+                    })
+                }
                 Some((_, _)) => self.shape_of_number(value, key),
                 None => pairs.iter().fold(0, |sum, (name, value)| {
                     let name = Some(hash_of(name.as_str()));
@@ -122,7 +141,9 @@ impl Comparison<'_> {
 
     fn shape_of_number(&self, value: &Json, key: &mut Key) -> u64 {
         self.charge(text_bytes(value) / BYTES);
-        let Some(number) = approximately(value) else { return hash_of(&"other") };
+        let Some(number) = approximately(value) else {
+            return hash_of(&"other");
+        };
         let place = ordered(number);
         if self.rule.tolerance.is_none() {
             return hash_of(&("number", place));
@@ -170,7 +191,9 @@ impl Matching {
     fn take(&mut self, free: usize, reached_from: &[Option<usize>]) {
         let mut next = Some(free);
         while let Some(expected) = next {
-            let Some(got) = reached_from[expected] else { return };
+            let Some(got) = reached_from[expected] else {
+                return;
+            };
             next = self.of_got[got];
             (self.of_got[got], self.of_expected[expected]) = (Some(expected), Some(got));
         }
@@ -192,10 +215,14 @@ fn approximately(value: &Json) -> Option<f64> {
             ("int" | "float", _) => any_number(value).and_then(float),
             ("complex", Json::Array(parts)) => any_number(parts.first()?).and_then(float),
             ("made", Json::Array(parts)) => {
-                let [Json::Text(_), Json::Object(arguments)] = parts.as_slice() else { return None };
+                let [Json::Text(_), Json::Object(arguments)] = parts.as_slice() else {
+                    return None;
+                };
                 match tagged(arguments)?.1.elements() {
                     [Json::Text(text)] => text.parse().ok(),
-                    [above, below] => Some(any_number(above)?.to_f64() / any_number(below)?.to_f64()),
+                    [above, below] => {
+                        Some(any_number(above)?.to_f64() / any_number(below)?.to_f64())
+                    }
                     _ => None,
                 }
             }
@@ -209,5 +236,9 @@ fn approximately(value: &Json) -> Option<f64> {
 fn ordered(value: f64) -> u64 {
     // Adding zero turns negative zero into positive zero.
     let bits = (value + 0.0).to_bits();
-    if bits >> 63 == 1 { !bits } else { bits | (1 << 63) }
+    if bits >> 63 == 1 {
+        !bits
+    } else {
+        bits | (1 << 63)
+    }
 }

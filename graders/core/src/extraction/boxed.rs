@@ -1,5 +1,5 @@
-//! Boxes: `\boxed{…}`, `\fbox{…}`, `\boxed 5`. One pass over the text matches every brace, so nesting costs nothing.
-//! A box that is never closed is no answer, and neither is an empty one.
+//! Boxes: `\boxed{…}`, `\fbox{…}`, `\boxed 5`. One pass over the text matches every brace, so
+//! nesting costs nothing. A box that is never closed is no answer, and neither is an empty one.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,8 @@ use super::series::{self, Member};
 use super::trim::tidy;
 use super::{Found, Rule};
 
-/// Names of box commands. `\boxed` is also read where a program unescaped the text once too often and left a backspace for `\b`.
+/// Names of box commands. `\boxed` is also read where a program unescaped the text once too often
+/// and left a backspace for `\b`.
 const COMMANDS: &[&str] = &["boxed", "fbox", "framebox"];
 
 /// What models put into a box they mean to fill later.
@@ -28,7 +29,8 @@ struct Frame {
 pub(super) struct Boxes<'a> {
     /// The last box, or the list of boxes it ends.
     pub(super) last: Option<Found<'a>>,
-    /// What stands before the first box that is never closed: what such a box holds was not finished and is no answer.
+    /// What stands before the first box that is never closed: what such a box holds was not
+    /// finished and is no answer.
     pub(super) before_unclosed: &'a str,
 }
 
@@ -36,7 +38,10 @@ pub(super) struct Boxes<'a> {
 pub(super) fn read(text: &str) -> Boxes<'_> {
     let frames = frames(text);
     let open = frames.iter().find(|frame| frame.close.is_none());
-    Boxes { before_unclosed: open.map_or(text, |frame| &text[..frame.start]), last: last(text, &frames) }
+    Boxes {
+        before_unclosed: open.map_or(text, |frame| &text[..frame.start]),
+        last: last(text, &frames),
+    }
 }
 
 fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
@@ -57,7 +62,11 @@ fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
         let answer = content(text, source, &frames[index + 1..], frames[index].escaped);
         if !is_placeholder(&answer) {
             sources.push(source);
-            members.push(Member { start: frames[index].start, end, text: answer });
+            members.push(Member {
+                start: frames[index].start,
+                end,
+                text: answer,
+            });
         }
         if members.len() == series::MOST_MEMBERS {
             break;
@@ -69,7 +78,11 @@ fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
     let single = series.distinct == 1;
     let last = members.len() - 1;
     Some(Found {
-        source: if single { sources[last] } else { &text[members[series.first].start..members[last].end] },
+        source: if single {
+            sources[last]
+        } else {
+            &text[members[series.first].start..members[last].end]
+        },
         text: series.text,
         rule: if single { Rule::Boxed } else { Rule::BoxedList },
     })
@@ -117,18 +130,28 @@ fn frames(text: &str) -> Vec<Frame> {
 
 /// Braces before the first command cannot close a box, so reading starts there.
 fn first_command(text: &str) -> usize {
-    COMMANDS.iter().chain(&["oxed"]).filter_map(|name| text.find(name)).min().map_or(text.len(), |at| {
-        let head = text[..at].trim_end_matches(['\\', '\u{8}', 'b']);
-        head.len()
-    })
+    COMMANDS
+        .iter()
+        .chain(&["oxed"])
+        .filter_map(|name| text.find(name))
+        .min()
+        .map_or(text.len(), |at| {
+            let head = text[..at].trim_end_matches(['\\', '\u{8}', 'b']);
+            head.len()
+        })
 }
 
 /// First byte after the name of a box command whose backslashes stand at `at..head`.
 fn command_end(bytes: &[u8], at: usize, head: usize) -> Option<usize> {
     let name_end = if bytes[at] == 0x08 {
-        bytes[at + 1..].starts_with(b"oxed").then_some(at + 1 + "oxed".len())
+        bytes[at + 1..]
+            .starts_with(b"oxed")
+            .then_some(at + 1 + "oxed".len())
     } else {
-        COMMANDS.iter().find(|name| bytes[head..].starts_with(name.as_bytes())).map(|name| head + name.len())
+        COMMANDS
+            .iter()
+            .find(|name| bytes[head..].starts_with(name.as_bytes()))
+            .map(|name| head + name.len())
     }?;
     let letter = bytes.get(name_end).is_some_and(u8::is_ascii_alphabetic);
     (!letter).then_some(name_end)
@@ -148,20 +171,31 @@ fn push_frame(
     let inner = after + blank;
     if text[inner..].starts_with('{') {
         open.push(frames.len());
-        frames.push(Frame { start, inner: inner + 1, close: None, escaped });
+        frames.push(Frame {
+            start,
+            inner: inner + 1,
+            close: None,
+            escaped,
+        });
         return inner + 1;
     }
     let Some(length) = bare_length(&text[inner..]) else {
         return inner;
     };
     let end = inner + length;
-    frames.push(Frame { start, inner, close: Some((end, end)), escaped });
+    frames.push(Frame {
+        start,
+        inner,
+        close: Some((end, end)),
+        escaped,
+    });
     end
 }
 
 /// Length of the answer of a box without braces; `None` where the command is only mentioned.
 ///
-/// Reads no further than the next box command, which no such answer holds: so no byte is read for two commands.
+/// Reads no further than the next box command, which no such answer holds: so no byte is read for
+/// two commands.
 fn bare_length(rest: &str) -> Option<usize> {
     if !rest.starts_with(|c: char| c.is_alphanumeric() || "\\-+(".contains(c)) {
         return None;
@@ -181,7 +215,9 @@ fn bare_length(rest: &str) -> Option<usize> {
             }
             b'$' | b'\n' | b'\r' | b'\t' => true,
             b' ' => depth == 0,
-            b'\\' | 0x08 => command_end(rest.as_bytes(), at, at + usize::from(byte == b'\\')).is_some(),
+            b'\\' | 0x08 => {
+                command_end(rest.as_bytes(), at, at + usize::from(byte == b'\\')).is_some()
+            }
             _ => false,
         };
         if ends {
@@ -189,7 +225,8 @@ fn bare_length(rest: &str) -> Option<usize> {
             break;
         }
     }
-    let answer = rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '`', '*', '\\']);
+    let answer =
+        rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '`', '*', '\\']);
     let mention = answer.len() > 1 && answer.bytes().all(|byte| byte.is_ascii_alphabetic());
     (!answer.is_empty() && depth == 0 && !mention).then_some(answer.len())
 }
@@ -217,7 +254,8 @@ fn unwrapped<'a>(text: &'a str, frames: &[Frame], index: usize) -> &'a str {
     }
 }
 
-/// The content of a box as an answer: commands of boxes inside it, maths delimiters and doubled backslashes go.
+/// The content of a box as an answer: commands of boxes inside it, maths delimiters and doubled
+/// backslashes go.
 fn content<'a>(text: &'a str, source: &'a str, inside: &[Frame], escaped: bool) -> Cow<'a, str> {
     let place = super::place(text, source);
     let mut answer = Cow::Borrowed(source);
@@ -269,7 +307,9 @@ fn doubled(text: &str) -> bool {
 fn lone_dollars(text: &str) -> Option<usize> {
     text.contains('$').then(|| {
         let bytes = text.as_bytes();
-        (0..bytes.len()).filter(|at| bytes[*at] == b'$' && (*at == 0 || bytes[*at - 1] != b'\\')).count()
+        (0..bytes.len())
+            .filter(|at| bytes[*at] == b'$' && (*at == 0 || bytes[*at - 1] != b'\\'))
+            .count()
     })
 }
 
@@ -300,7 +340,9 @@ mod tests {
     use super::*;
 
     fn answer(text: &str) -> Option<(String, Rule)> {
-        read(text).last.map(|found| (found.text.into_owned(), found.rule))
+        read(text)
+            .last
+            .map(|found| (found.text.into_owned(), found.rule))
     }
 
     fn single(text: &str) -> String {
@@ -317,13 +359,19 @@ mod tests {
 
     #[test]
     fn the_last_box_counts() {
-        assert_eq!(single(r"The answer is \boxed{7}. No wait, the answer is \boxed{8}."), "8");
+        assert_eq!(
+            single(r"The answer is \boxed{7}. No wait, the answer is \boxed{8}."),
+            "8"
+        );
         assert_eq!(single(r"\boxed{3} and then \boxed{4"), "3");
     }
 
     #[test]
     fn braces_nest_and_escaped_braces_do_not() {
-        assert_eq!(single(r"$\boxed{\frac{1}{\sqrt{2}}}$"), r"\frac{1}{\sqrt{2}}");
+        assert_eq!(
+            single(r"$\boxed{\frac{1}{\sqrt{2}}}$"),
+            r"\frac{1}{\sqrt{2}}"
+        );
         assert_eq!(single(r"\boxed{\{1,2\}}"), r"\{1,2\}");
         assert_eq!(single(r"{{ \boxed{5} }"), "5");
     }
@@ -339,7 +387,14 @@ mod tests {
 
     #[test]
     fn a_box_that_is_open_empty_or_a_placeholder_is_no_answer() {
-        for text in [r"\boxed{3", r"\boxed{}", r"\boxed{ }", r"\boxed{...}", r"\boxed{\ldots}", r"\boxed"] {
+        for text in [
+            r"\boxed{3",
+            r"\boxed{}",
+            r"\boxed{ }",
+            r"\boxed{...}",
+            r"\boxed{\ldots}",
+            r"\boxed",
+        ] {
             assert_eq!(answer(text), None, "{text}");
         }
         assert_eq!(single(r"\boxed{5} as asked: \boxed{}"), "5");
@@ -355,19 +410,34 @@ mod tests {
     #[test]
     fn doubled_backslashes_are_undone_where_all_are_doubled() {
         assert_eq!(single(r"\\boxed{\\frac{1}{2}}"), r"\frac{1}{2}");
-        assert_eq!(single(r"\\boxed{\begin{pmatrix} 1 \\ 2 \end{pmatrix}}"), r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}");
+        assert_eq!(
+            single(r"\\boxed{\begin{pmatrix} 1 \\ 2 \end{pmatrix}}"),
+            r"\begin{pmatrix} 1 \\ 2 \end{pmatrix}"
+        );
     }
 
     #[test]
     fn joined_boxes_are_a_list_that_keeps_its_joiner() {
         assert_eq!(list(r"\boxed{5} or \boxed{6} or \boxed{7}"), "5 or 6 or 7");
-        assert_eq!(list(r"$\boxed{1}$, $\boxed{2}$, and $\boxed{3}$."), "1, 2 and 3");
-        assert_eq!(list(r"\boxed{1} \quad \text{and} \quad \boxed{2}"), "1 and 2");
+        assert_eq!(
+            list(r"$\boxed{1}$, $\boxed{2}$, and $\boxed{3}$."),
+            "1, 2 and 3"
+        );
+        assert_eq!(
+            list(r"\boxed{1} \quad \text{and} \quad \boxed{2}"),
+            "1 and 2"
+        );
         for joiner in ["或", "ou", "oder", "o", "或者"] {
-            assert_eq!(list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")), "1 or 2");
+            assert_eq!(
+                list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")),
+                "1 or 2"
+            );
         }
         for joiner in ["和", "et", "und", "y"] {
-            assert_eq!(list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")), "1 and 2");
+            assert_eq!(
+                list(&format!(r"\boxed{{1}} {joiner} \boxed{{2}}")),
+                "1 and 2"
+            );
         }
     }
 
@@ -380,8 +450,14 @@ mod tests {
 
     #[test]
     fn names_before_joined_boxes_go_with_them() {
-        assert_eq!(list(r"so $p = \boxed{2}$ and $q = \boxed{3}$"), "p = 2 and q = 3");
-        assert_eq!(single(r"so p is \boxed{2} and the length is \boxed{3}"), "3");
+        assert_eq!(
+            list(r"so $p = \boxed{2}$ and $q = \boxed{3}$"),
+            "p = 2 and q = 3"
+        );
+        assert_eq!(
+            single(r"so p is \boxed{2} and the length is \boxed{3}"),
+            "3"
+        );
     }
 
     #[test]
@@ -415,9 +491,18 @@ mod tests {
             "\\boxed\\\\",
         ] {
             let many = unit.repeat(200_000);
-            for text in [many.clone(), format!(r"\boxed{{{many}}}"), format!(r"{many}\boxed{{3}}")] {
+            for text in [
+                many.clone(),
+                format!(r"\boxed{{{many}}}"),
+                format!(r"{many}\boxed{{3}}"),
+            ] {
                 let boxes = read(&text);
-                assert!(boxes.last.is_none_or(|found| found.source.len() <= text.len()), "{unit}");
+                assert!(
+                    boxes
+                        .last
+                        .is_none_or(|found| found.source.len() <= text.len()),
+                    "{unit}"
+                );
                 assert!(boxes.before_unclosed.len() <= text.len(), "{unit}");
             }
         }

@@ -1,23 +1,34 @@
-//! What characters are in prose with maths, and how far a number or a subscript reaches. Knows nothing of what stands before it.
+//! What characters are in prose with maths, and how far a number or a subscript reaches. Knows
+//! nothing of what stands before it.
 
-/// Length of the number at the start of `rest`: digits with grouping, decimals, a repeated-decimal ellipsis and an exponent.
+/// Length of the number at the start of `rest`: digits with grouping, decimals, a repeated-decimal
+/// ellipsis and an exponent.
 pub(super) fn number_length(rest: &str) -> usize {
     let mut at = 0;
     loop {
-        let digits = rest[at..].find(|c: char| !c.is_numeric() || is_superscript(c)).unwrap_or(rest.len() - at);
+        let digits = rest[at..]
+            .find(|c: char| !c.is_numeric() || is_superscript(c))
+            .unwrap_or(rest.len() - at);
         at += digits;
         let tail = &rest[at..];
         let numeric = |after: &str| after.starts_with(|c: char| c.is_numeric());
         let step = ["{,}", ",\\!", ".", ",", "'", "٫", "٬"]
             .into_iter()
-            .find_map(|mark| tail.strip_prefix(mark).filter(|after| numeric(after)).map(|_| mark.len()));
+            .find_map(|mark| {
+                tail.strip_prefix(mark)
+                    .filter(|after| numeric(after))
+                    .map(|_| mark.len())
+            });
         match step {
             Some(step) => at += step,
             None => break,
         }
     }
     let tail = &rest[at..];
-    if [".\\overline{", ".\\bar{", ".\\dot{"].iter().any(|repeats| tail.starts_with(repeats)) {
+    if [".\\overline{", ".\\bar{", ".\\dot{"]
+        .iter()
+        .any(|repeats| tail.starts_with(repeats))
+    {
         at += 1;
     } else if let Some(after) = tail.strip_prefix(['e', 'E']) {
         let sign = usize::from(after.starts_with(['+', '-']));
@@ -41,7 +52,11 @@ pub(super) fn subscript_length(rest: &str) -> usize {
     };
     if let Some(braced) = after.strip_prefix('{') {
         const LONGEST: usize = 16;
-        return braced.bytes().take(LONGEST).position(|byte| byte == b'}').map_or(0, |length| length + 3);
+        return braced
+            .bytes()
+            .take(LONGEST)
+            .position(|byte| byte == b'}')
+            .map_or(0, |length| length + 3);
     }
     let length = after.bytes().take_while(u8::is_ascii_alphanumeric).count();
     if length == 0 { 0 } else { length + 1 }

@@ -1,5 +1,5 @@
-//! Letters of multiple choice in prose: "I think it's B", "D. It can't be A or B". A letter that is denied is not chosen, and
-//! letters offered as alternatives stay alternatives.
+//! Letters of multiple choice in prose: "I think it's B", "D. It can't be A or B". A letter that is
+//! denied is not chosen, and letters offered as alternatives stay alternatives.
 
 use std::borrow::Cow;
 
@@ -47,7 +47,8 @@ pub(super) fn in_prose(text: &str) -> Option<Found<'_>> {
     Some(found(text, &letters, chosen))
 }
 
-/// The last letter of `rest`, what follows a statement, that takes the statement back: "No, B", "wait, it is B".
+/// The last letter of `rest`, what follows a statement, that takes the statement back: "No, B",
+/// "wait, it is B".
 pub(super) fn correction(rest: &str) -> Option<Found<'_>> {
     let rest = closing(rest, CLOSING);
     let letters = letters(rest);
@@ -73,12 +74,20 @@ pub(super) fn in_clause(clause: &str) -> Option<Found<'_>> {
         return Some(found(clause, &letters, chosen));
     }
     // "answer: b": a lower-case letter counts where it is all there is.
-    let alone = clause.trim().trim_end_matches(['.', ')']).trim_start_matches('(');
+    let alone = clause
+        .trim()
+        .trim_end_matches(['.', ')'])
+        .trim_start_matches('(');
     let lower = alone.len() == 1 && alone.bytes().all(|byte| byte.is_ascii_lowercase());
-    lower.then(|| Found { text: Cow::Owned(alone.to_uppercase()), source: alone, rule: Rule::Choice })
+    lower.then(|| Found {
+        text: Cow::Owned(alone.to_uppercase()),
+        source: alone,
+        rule: Rule::Choice,
+    })
 }
 
-/// The letter a short answer names: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`, `C) 5 cm`; upper case.
+/// The letter a short answer names: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`, `C) 5 cm`;
+/// upper case.
 #[must_use]
 pub fn letter(answer: &str) -> Option<char> {
     let mut rest = answer.trim();
@@ -86,8 +95,8 @@ pub fn letter(answer: &str) -> Option<char> {
         let before = rest.len();
         rest = rest.trim_start_matches(['(', '[', '{', '*', '$', ' ', '"', '`']);
         for head in [
-            "\\text", "\\mathrm", "\\textbf", "\\mathbf", "\\mathsf", "\\boxed", "\\left", "\\(", "option", "Option",
-            "choice", "Choice", "选项", "选",
+            "\\text", "\\mathrm", "\\textbf", "\\mathbf", "\\mathsf", "\\boxed", "\\left", "\\(",
+            "option", "Option", "choice", "Choice", "选项", "选",
         ] {
             rest = rest.strip_prefix(head).unwrap_or(rest);
         }
@@ -98,7 +107,9 @@ pub fn letter(answer: &str) -> Option<char> {
     let mut chars = rest.chars();
     let first = chars.next().filter(char::is_ascii_alphabetic)?;
     let after = chars.as_str();
-    let ends = after.trim_matches([')', ']', '}', '*', '$', ' ', '.', '"', '`', ':']).is_empty();
+    let ends = after
+        .trim_matches([')', ']', '}', '*', '$', ' ', '.', '"', '`', ':'])
+        .is_empty();
     let option = after.starts_with([')', '.', ':', '}', ']', '。', '、', '：']);
     (ends || option).then(|| first.to_ascii_uppercase())
 }
@@ -109,7 +120,10 @@ fn found<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Found<'a> {
         first -= 1;
     }
     let mut last = chosen;
-    while letters.get(last + 1).is_some_and(|next| next.joined.is_some()) {
+    while letters
+        .get(last + 1)
+        .is_some_and(|next| next.joined.is_some())
+    {
         last += 1;
     }
     if first == last {
@@ -122,13 +136,19 @@ fn found<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Found<'a> {
         }
         list.push_str(&text[letter.at..=letter.at]);
     }
-    Found { text: Cow::Owned(list), source: &text[letters[first].at..=letters[last].at], rule: Rule::Choice }
+    Found {
+        text: Cow::Owned(list),
+        source: &text[letters[first].at..=letters[last].at],
+        rule: Rule::Choice,
+    }
 }
 
 /// The letter a text opens with, where it mentions no other that is not denied.
 fn leading(text: &str, letters: &[Letter]) -> Option<usize> {
     let first = letters.first()?;
-    let opens = text[..first.at].chars().all(|c| c.is_whitespace() || "(*[#\"`".contains(c));
+    let opens = text[..first.at]
+        .chars()
+        .all(|c| c.is_whitespace() || "(*[#\"`".contains(c));
     (opens && first.standing != Standing::Denied).then_some(0)?;
     only(text, letters)
 }
@@ -138,38 +158,57 @@ fn only(text: &str, letters: &[Letter]) -> Option<usize> {
     let byte = |letter: &Letter| text.as_bytes()[letter.at];
     let standing = |letter: &&Letter| letter.standing != Standing::Denied;
     let first = letters.iter().find(standing)?;
-    let same = letters.iter().filter(standing).all(|letter| byte(letter) == byte(first) || letter.joined.is_some());
+    let same = letters
+        .iter()
+        .filter(standing)
+        .all(|letter| byte(letter) == byte(first) || letter.joined.is_some());
     let set_off = letters.iter().filter(standing).any(|letter| {
         letter.standing == Standing::Marked
             || text.trim().len() <= 2
             || letter.at == text.len() - text.trim_start().len()
     });
-    (same && set_off).then(|| letters.iter().rposition(|letter| letter.standing != Standing::Denied))?
+    (same && set_off).then(|| {
+        letters
+            .iter()
+            .rposition(|letter| letter.standing != Standing::Denied)
+    })?
 }
 
 /// All capital letters that stand alone, in order.
 fn letters(text: &str) -> Vec<Letter> {
     let bytes = text.as_bytes();
     let mut letters: Vec<Letter> = Vec::new();
-    for (at, _) in text.bytes().enumerate().filter(|(_, byte)| byte.is_ascii_uppercase()) {
+    for (at, _) in text
+        .bytes()
+        .enumerate()
+        .filter(|(_, byte)| byte.is_ascii_uppercase())
+    {
         let before = text[..at].chars().next_back();
         let after = &text[at + 1..];
         if before.is_some_and(is_glue) || after.chars().next().is_some_and(is_glue) {
             continue;
         }
-        if matches!(before, Some('\\' | '-' | '_' | '^')) || after.starts_with(['_', '^', '-', '\'', '’']) {
+        if matches!(before, Some('\\' | '-' | '_' | '^'))
+            || after.starts_with(['_', '^', '-', '\'', '’'])
+        {
             continue;
         }
         let context = context(text, at);
         let marked = matches!(before, Some('(' | '*' | '['))
             || after.starts_with([')', '.', ':', '。', '*', ']', '、', '：', '，', ','])
             || after.trim().is_empty();
-        let joined = letters.last().and_then(|last: &Letter| gap_joiner(&text[last.at + 1..at]));
+        let joined = letters
+            .last()
+            .and_then(|last: &Letter| gap_joiner(&text[last.at + 1..at]));
         let standing = if joined.is_some() {
             letters.last().map_or(Standing::Bare, |last| last.standing)
         } else if is_denied(context) || is_refuted(after) {
             Standing::Denied
-        } else if points(context) && !after.trim_start_matches([')', ']', '*', '$', ' ']).starts_with(['?', '？']) {
+        } else if points(context)
+            && !after
+                .trim_start_matches([')', ']', '*', '$', ' '])
+                .starts_with(['?', '？'])
+        {
             Standing::Pointed
         } else if marked {
             Standing::Marked
@@ -179,25 +218,44 @@ fn letters(text: &str) -> Vec<Letter> {
         if reads_as_word(bytes[at], after, marked, joined.is_some()) {
             continue;
         }
-        let corrects =
-            standing != Standing::Denied && joined.is_none() && !asks(after) && takes_back(sentence(text, at));
-        letters.push(Letter { at, standing, joined, corrects });
+        let corrects = standing != Standing::Denied
+            && joined.is_none()
+            && !asks(after)
+            && takes_back(sentence(text, at));
+        letters.push(Letter {
+            at,
+            standing,
+            joined,
+            corrects,
+        });
     }
     letters
 }
 
-/// Letters and digits that make a capital part of a word. Scripts without blanks part their words by themselves.
+/// Letters and digits that make a capital part of a word. Scripts without blanks part their words
+/// by themselves.
 fn is_glue(c: char) -> bool {
     c.is_alphanumeric() && c < '\u{2e80}'
 }
 
-/// "A" before a lower-case word is an article, "I" a person, unless they are set off or their sentence goes on after them.
+/// "A" before a lower-case word is an article, "I" a person, unless they are set off or their
+/// sentence goes on after them.
 fn reads_as_word(letter: u8, after: &str, marked: bool, joined: bool) -> bool {
-    let next = after.trim_start_matches(' ').split(|c: char| !c.is_alphabetic()).next().unwrap_or_default();
+    let next = after
+        .trim_start_matches(' ')
+        .split(|c: char| !c.is_alphabetic())
+        .next()
+        .unwrap_or_default();
     let goes_on = next.starts_with(char::is_lowercase);
     match letter {
         b'I' => !marked && !joined,
-        b'A' => !marked && goes_on && !roles(next).no_unit() && roles(next).joiner().is_none() && !roles(next).denies(),
+        b'A' => {
+            !marked
+                && goes_on
+                && !roles(next).no_unit()
+                && roles(next).joiner().is_none()
+                && !roles(next).denies()
+        }
         _ => false,
     }
 }
@@ -213,7 +271,8 @@ fn sentence(text: &str, at: usize) -> &str {
     }
 }
 
-/// Whether the sentence before a letter opens with a word that takes back what was said, and says little else.
+/// Whether the sentence before a letter opens with a word that takes back what was said, and says
+/// little else.
 fn takes_back(sentence: &str) -> bool {
     const MOST_WORDS: usize = 7;
     let mut words = sentence
@@ -235,45 +294,63 @@ fn asks(after: &str) -> bool {
 /// The clause before a letter.
 fn context(text: &str, at: usize) -> &str {
     let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK));
-    let clause = text[start..at].trim_end_matches(['(', '[', '*', '$', ' ', '"', '`', '“', '「', '\'']);
+    let clause =
+        text[start..at].trim_end_matches(['(', '[', '*', '$', ' ', '"', '`', '“', '「', '\'']);
     let cut = clause
         .rfind(['.', '\n', ',', ';', '。', '，', '；', '!', '?', '！', '？'])
-        .map_or(0, |cut| cut + clause[cut..].chars().next().map_or(1, char::len_utf8));
+        .map_or(0, |cut| {
+            cut + clause[cut..].chars().next().map_or(1, char::len_utf8)
+        });
     &clause[cut..]
 }
 
 fn words(clause: &str) -> impl Iterator<Item = &str> {
-    clause.rsplit(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’')).filter(|word| !word.is_empty())
+    clause
+        .rsplit(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
+        .filter(|word| !word.is_empty())
 }
 
 /// Whether one of the last words before a letter denies it.
 fn is_denied(clause: &str) -> bool {
     const WORDS: usize = 4;
-    words(clause).take(WORDS).any(|word| roles(word).denies() || lower(word).ends_with("n't") || ends_in_denial(word))
+    words(clause)
+        .take(WORDS)
+        .any(|word| roles(word).denies() || lower(word).ends_with("n't") || ends_in_denial(word))
 }
 
 pub(super) fn ends_in_denial(word: &str) -> bool {
-    ["不是", "不选", "不可能是", "不能是", "排除", "并非"].iter().any(|denial| word.ends_with(denial))
+    ["不是", "不选", "不可能是", "不能是", "排除", "并非"]
+        .iter()
+        .any(|denial| word.ends_with(denial))
 }
 
 /// Whether the words after a letter refute it: "A is wrong".
 fn is_refuted(after: &str) -> bool {
     const WORDS: usize = 3;
     let after = after.trim_start_matches([')', ']', '*', ' ', '$']);
-    if ["错", "不对", "不正确"].iter().any(|word| after.starts_with(word)) {
+    if ["错", "不对", "不正确"]
+        .iter()
+        .any(|word| after.starts_with(word))
+    {
         return true;
     }
     let mut end = after.len().min(LOOKBACK);
     while !after.is_char_boundary(end) {
         end -= 1;
     }
-    let clause = after[..end].split(['.', ',', ';', '\n', '(', '。', '，']).next().unwrap_or_default();
+    let clause = after[..end]
+        .split(['.', ',', ';', '\n', '(', '。', '，'])
+        .next()
+        .unwrap_or_default();
     let mut words = clause.split(' ').filter(|word| !word.is_empty());
     if !words.next().is_some_and(|word| roles(word).verb()) {
         return false;
     }
     words.take(WORDS).any(|word| {
-        matches!(&*lower(word), "wrong" | "incorrect" | "false" | "not" | "impossible" | "out" | "falsch" | "faux")
+        matches!(
+            &*lower(word),
+            "wrong" | "incorrect" | "false" | "not" | "impossible" | "out" | "falsch" | "faux"
+        )
     })
 }
 
@@ -325,7 +402,9 @@ fn points(clause: &str) -> bool {
     let word = lower(word);
     roles(&word).verb()
         || POINTERS.contains(&&*word)
-        || ["选", "选择", "选项", "是", "为", "答案"].iter().any(|pointer| word.ends_with(pointer))
+        || ["选", "选择", "选项", "是", "为", "答案"]
+            .iter()
+            .any(|pointer| word.ends_with(pointer))
 }
 
 /// How the stretch between two letters joins them.
@@ -336,7 +415,10 @@ fn gap_joiner(gap: &str) -> Option<Joiner> {
     }
     let mut joiner = None;
     let mut comma = false;
-    for word in gap.split([' ', '(', ')', '*', '[', ']', '$']).filter(|word| !word.is_empty()) {
+    for word in gap
+        .split([' ', '(', ')', '*', '[', ']', '$'])
+        .filter(|word| !word.is_empty())
+    {
         let plain = word.trim_matches([',', '、', '，', '/']);
         comma |= plain.len() < word.len();
         if plain.is_empty() {
@@ -385,7 +467,10 @@ mod tests {
 
     #[test]
     fn alternatives_stay_alternatives() {
-        assert_eq!(chosen("It could be (A) or maybe (B).").as_deref(), Some("A or B"));
+        assert_eq!(
+            chosen("It could be (A) or maybe (B).").as_deref(),
+            Some("A or B")
+        );
         assert_eq!(chosen("It is A, B, or C").as_deref(), Some("A, B or C"));
     }
 
@@ -400,11 +485,17 @@ mod tests {
         ] {
             assert_eq!(chosen(text).as_deref(), Some("B"), "{text}");
         }
-        for text in ["It is A. No, B is wrong.", "It is A. Wait, could it be B? That fails", "It is A. No, it is not B"]
-        {
+        for text in [
+            "It is A. No, B is wrong.",
+            "It is A. Wait, could it be B? That fails",
+            "It is A. No, it is not B",
+        ] {
             assert_eq!(chosen(text).as_deref(), Some("A"), "{text}");
         }
-        assert_eq!(correction(". Hmm, no.").map(|found| found.text.into_owned()), None);
+        assert_eq!(
+            correction(". Hmm, no.").map(|found| found.text.into_owned()),
+            None
+        );
     }
 
     #[test]
@@ -416,7 +507,10 @@ mod tests {
     #[test]
     fn a_clause_opens_with_its_letter() {
         let first = |clause| in_clause(clause).map(|found| found.text.into_owned());
-        assert_eq!(first("for sure D, it can't be A or B").as_deref(), Some("D"));
+        assert_eq!(
+            first("for sure D, it can't be A or B").as_deref(),
+            Some("D")
+        );
         assert_eq!(first("A or B").as_deref(), Some("A or B"));
         assert_eq!(first("b.").as_deref(), Some("B"));
         assert_eq!(first("42"), None);
@@ -424,7 +518,16 @@ mod tests {
 
     #[test]
     fn a_short_answer_names_its_letter() {
-        for answer in ["C", "(C)", "C.", r"\text{(C)}", "**C**", "option C", "C) 5 cm", "c"] {
+        for answer in [
+            "C",
+            "(C)",
+            "C.",
+            r"\text{(C)}",
+            "**C**",
+            "option C",
+            "C) 5 cm",
+            "c",
+        ] {
             assert_eq!(letter(answer), Some('C'), "{answer}");
         }
         assert_eq!(letter("Cat"), None);

@@ -1,5 +1,5 @@
-//! What connects the name of an answer with its value: "answer: 5", "answer to the question is 5", a heading above it. Reads no
-//! value.
+//! What connects the name of an answer with its value: "answer: 5", "answer to the question is 5",
+//! a heading above it. Reads no value.
 
 use super::characters::{is_mark, is_spaced};
 use super::words::roles;
@@ -15,7 +15,8 @@ pub(super) enum How {
     Heading,
 }
 
-/// What follows the connector after a name, with blank space and emphasis cut; `None` where the name is not connected.
+/// What follows the connector after a name, with blank space and emphasis cut; `None` where the
+/// name is not connected.
 ///
 /// `direct` allows a value right after the name.
 pub(super) fn after_connector(after: &str, opens_line: bool, direct: bool) -> Option<(&str, How)> {
@@ -104,7 +105,9 @@ fn after_parenthesis(rest: &str) -> &str {
         .take(LONGEST)
         .take_while(|(_, c)| *c != '\n')
         .find(|(_, c)| *c == close)
-        .map_or(rest, |(at, _)| rest[at + close.len_utf8()..].trim_start_matches([' ', '*']))
+        .map_or(rest, |(at, _)| {
+            rest[at + close.len_utf8()..].trim_start_matches([' ', '*'])
+        })
 }
 
 fn value_start(value: &str) -> &str {

@@ -21,7 +21,9 @@ fn on_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
         };
         let inner = &line[start..start + length];
         let after = &line[start + length + mark.len()..];
-        let padded = inner.is_empty() || inner.starts_with(char::is_whitespace) || inner.ends_with(char::is_whitespace);
+        let padded = inner.is_empty()
+            || inner.starts_with(char::is_whitespace)
+            || inner.ends_with(char::is_whitespace);
         if padded {
             // The second mark may open the next stretch.
             from = start + length.max(1).min(line.len() - start);
@@ -30,7 +32,9 @@ fn on_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
             }
             continue;
         }
-        let opens_line = line[..start - mark.len()].chars().all(|c| c.is_whitespace() || "-*#>".contains(c));
+        let opens_line = line[..start - mark.len()]
+            .chars()
+            .all(|c| c.is_whitespace() || "-*#>".contains(c));
         if !is_label(inner, after, opens_line) {
             found.push(inner);
         }
@@ -39,8 +43,11 @@ fn on_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
 }
 
 fn is_label(inner: &str, after: &str, opens_line: bool) -> bool {
-    let numbered =
-        inner.trim_end_matches(['.', ')']).bytes().all(|byte| byte.is_ascii_digit()) && inner.ends_with(['.', ')']);
+    let numbered = inner
+        .trim_end_matches(['.', ')'])
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        && inner.ends_with(['.', ')']);
     inner.ends_with([':', '：'])
         || after.trim_start().starts_with([':', '：'])
         || opens_line && numbered && !after.trim().is_empty()

@@ -34,17 +34,26 @@ pub fn fences(text: &str) -> Vec<Fence<'_>> {
         let range = start..start + line.len();
         start = range.end;
         let body = line.trim_start_matches([' ', '\t']);
-        let Some(mark) = body.chars().next().filter(|mark| "`~".contains(*mark)) else { continue };
+        let Some(mark) = body.chars().next().filter(|mark| "`~".contains(*mark)) else {
+            continue;
+        };
         let length = body.chars().take_while(|c| *c == mark).count();
         let info = body[length..].trim();
         if length >= 3 && !(mark == '`' && info.contains('`')) {
-            found.push(Fence { line: range, mark, length, indent: line.len() - body.len(), info });
+            found.push(Fence {
+                line: range,
+                mark,
+                length,
+                indent: line.len() - body.len(),
+                info,
+            });
         }
     }
     found
 }
 
-/// Pairs fences: a block ends at a bare fence of its own mark, at least as long; one that never ends goes to the end of the text.
+/// Pairs fences: a block ends at a bare fence of its own mark, at least as long; one that never
+/// ends goes to the end of the text.
 #[must_use]
 pub fn blocks<'a>(fences: &[Fence<'a>], end: usize) -> Vec<Block<'a>> {
     let mut found = Vec::new();
@@ -53,16 +62,27 @@ pub fn blocks<'a>(fences: &[Fence<'a>], end: usize) -> Vec<Block<'a>> {
         match open {
             None => open = Some(fence),
             Some(opening) => {
-                if fence.info.is_empty() && fence.mark == opening.mark && fence.length >= opening.length {
+                if fence.info.is_empty()
+                    && fence.mark == opening.mark
+                    && fence.length >= opening.length
+                {
                     let inside = opening.line.end..fence.line.start;
-                    found.push(Block { info: opening.info, indent: opening.indent, inside });
+                    found.push(Block {
+                        info: opening.info,
+                        indent: opening.indent,
+                        inside,
+                    });
                     open = None;
                 }
             }
         }
     }
     if let Some(opening) = open {
-        found.push(Block { info: opening.info, indent: opening.indent, inside: opening.line.end..end });
+        found.push(Block {
+            info: opening.info,
+            indent: opening.indent,
+            inside: opening.line.end..end,
+        });
     }
     found
 }

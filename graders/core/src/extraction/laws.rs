@@ -10,7 +10,8 @@ fn read(text: &str) -> Option<(String, Rule)> {
     extract(text, &Options::default()).map(|found| (found.text.into_owned(), found.rule))
 }
 
-/// Texts of the pieces that rules look for, in any order, so that every state of every scanner is met.
+/// Texts of the pieces that rules look for, in any order, so that every state of every scanner is
+/// met.
 fn texts() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "\\boxed{",
@@ -103,7 +104,12 @@ fn options() -> impl Strategy<Value = Options<'static>> {
         any::<bool>(),
         prop_oneof![Just(None), Just(Some("fr")), Just(Some("english"))],
     )
-        .prop_map(|(mode, think_open, choices, language)| Options { mode, think_open, choices, language })
+        .prop_map(|(mode, think_open, choices, language)| Options {
+            mode,
+            think_open,
+            choices,
+            language,
+        })
 }
 
 proptest! {
@@ -128,7 +134,8 @@ proptest! {
             if let Cow::Borrowed(slice) = found.text {
                 prop_assert!(place.contains(slice));
             }
-            // Joiners, signs and units are spelled anew; digits stand as they were written, in their order.
+            // Joiners, signs and units are spelled anew; digits stand as they were written, in
+            // their order.
             let mut written = place.chars().filter(|c| c.is_numeric());
             let raised = |c: char| match c { '²' => '2', '³' => '3', other => other };
             for digit in found.text.chars().filter(|c| c.is_numeric()) {
@@ -152,9 +159,20 @@ proptest! {
 
 #[test]
 fn a_box_beats_every_other_rule_wherever_it_stands() {
-    for rest in ["The final answer is $7$.", "<answer>7</answer>", "#### 7", "**7**"] {
-        assert_eq!(read(&format!("\\boxed{{9}} {rest}")), Some(("9".into(), Rule::Boxed)));
-        assert_eq!(read(&format!("{rest} \\boxed{{9}}")), Some(("9".into(), Rule::Boxed)));
+    for rest in [
+        "The final answer is $7$.",
+        "<answer>7</answer>",
+        "#### 7",
+        "**7**",
+    ] {
+        assert_eq!(
+            read(&format!("\\boxed{{9}} {rest}")),
+            Some(("9".into(), Rule::Boxed))
+        );
+        assert_eq!(
+            read(&format!("{rest} \\boxed{{9}}")),
+            Some(("9".into(), Rule::Boxed))
+        );
     }
 }
 
@@ -172,7 +190,10 @@ fn an_answer_that_is_not_given_is_not_found() {
         "I have been thinking about it for long",
     ] {
         let found = read(text);
-        assert!(found.is_none() || text.starts_with('6'), "{text}: {found:?}");
+        assert!(
+            found.is_none() || text.starts_with('6'),
+            "{text}: {found:?}"
+        );
     }
 }
 
@@ -183,49 +204,108 @@ fn tags_and_hashes_are_read_to_their_end() {
         ("<ANSWER> $x = 3$ </ANSWER >", "x = 3", Rule::AnswerTag),
         ("<answer>The answer is 4.</answer>", "4", Rule::AnswerTag),
         ("<answer>41 or 42</answer>", "41 or 42", Rule::AnswerTag),
-        ("<answer>5</answer> or <answer>6</answer>", "5 or 6", Rule::AnswerTag),
-        ("The final answer is #### 1,234.56.", "1,234.56", Rule::Hashes),
-        ("#### Step 1: add\n3\n#### 18 dollars", "18 dollars", Rule::Hashes),
+        (
+            "<answer>5</answer> or <answer>6</answer>",
+            "5 or 6",
+            Rule::AnswerTag,
+        ),
+        (
+            "The final answer is #### 1,234.56.",
+            "1,234.56",
+            Rule::Hashes,
+        ),
+        (
+            "#### Step 1: add\n3\n#### 18 dollars",
+            "18 dollars",
+            Rule::Hashes,
+        ),
     ] {
         assert_eq!(read(text), Some((answer.to_owned(), rule)), "{text}");
     }
-    assert_eq!(read("#### Conclusion\nThere are 12 of them."), Some(("12".into(), Rule::LastNumber)));
+    assert_eq!(
+        read("#### Conclusion\nThere are 12 of them."),
+        Some(("12".into(), Rule::LastNumber))
+    );
 }
 
 #[test]
 fn letters_count_only_where_the_task_is_multiple_choice() {
-    let choices = Options { choices: true, ..Options::default() };
+    let choices = Options {
+        choices: true,
+        ..Options::default()
+    };
     let chosen = |text| extract(text, &choices).map(|found| found.text.into_owned());
-    assert_eq!(chosen("The number is 10, but the choice is (A).").as_deref(), Some("A"));
-    assert_eq!(read("The number is 10, but the choice is (A).").map(|found| found.0).as_deref(), Some("10"));
-    assert_eq!(chosen("The answer is for sure D, it can't be A or B").as_deref(), Some("D"));
-    for text in ["The answer is A. No, B.", "The answer is A.\nWait, B", "Answer: A. Wait, I mean B."] {
+    assert_eq!(
+        chosen("The number is 10, but the choice is (A).").as_deref(),
+        Some("A")
+    );
+    assert_eq!(
+        read("The number is 10, but the choice is (A).")
+            .map(|found| found.0)
+            .as_deref(),
+        Some("10")
+    );
+    assert_eq!(
+        chosen("The answer is for sure D, it can't be A or B").as_deref(),
+        Some("D")
+    );
+    for text in [
+        "The answer is A. No, B.",
+        "The answer is A.\nWait, B",
+        "Answer: A. Wait, I mean B.",
+    ] {
         assert_eq!(chosen(text).as_deref(), Some("B"), "{text}");
     }
-    assert_eq!(chosen("The answer is A. No, B is wrong.").as_deref(), Some("A"));
+    assert_eq!(
+        chosen("The answer is A. No, B is wrong.").as_deref(),
+        Some("A")
+    );
     assert_eq!(chosen("The answer is 42.").as_deref(), Some("42"));
 }
 
 #[test]
 fn modes_narrow_what_counts() {
-    let boxed = Options { mode: Mode::Boxed, ..Options::default() };
+    let boxed = Options {
+        mode: Mode::Boxed,
+        ..Options::default()
+    };
     assert_eq!(extract("The answer is 5.", &boxed), None);
-    let whole = Options { mode: Mode::Whole, ..Options::default() };
+    let whole = Options {
+        mode: Mode::Whole,
+        ..Options::default()
+    };
     let found = extract("<think>x</think> a sentence. ", &whole);
-    assert_eq!(found.map(|found| found.text.into_owned()).as_deref(), Some("a sentence."));
+    assert_eq!(
+        found.map(|found| found.text.into_owned()).as_deref(),
+        Some("a sentence.")
+    );
 }
 
 #[test]
 fn an_unmarked_answer_stands_in_the_end_of_the_text() {
     let prose = "so it goes on and on. ".repeat(5_000);
     assert_eq!(read(&format!("The answer is 7. {prose}")), None);
-    assert_eq!(read(&format!("{prose}The answer is 7. {}", &prose[..50_000])), Some(("7".into(), Rule::Stated)));
+    assert_eq!(
+        read(&format!("{prose}The answer is 7. {}", &prose[..50_000])),
+        Some(("7".into(), Rule::Stated))
+    );
     for marked in ["\\boxed{7}", "<answer>7</answer>", "#### 7"] {
-        assert_eq!(read(&format!("{marked}\n{prose}")).map(|found| found.0).as_deref(), Some("7"), "{marked}");
+        assert_eq!(
+            read(&format!("{marked}\n{prose}"))
+                .map(|found| found.0)
+                .as_deref(),
+            Some("7"),
+            "{marked}"
+        );
     }
     // A number that began before the end of the text is not read from its middle.
     assert_eq!(read(&"1".repeat(100_000)), None);
-    assert_eq!(read(&format!("{} 7", "1".repeat(100_000))).map(|found| found.0).as_deref(), Some("7"));
+    assert_eq!(
+        read(&format!("{} 7", "1".repeat(100_000)))
+            .map(|found| found.0)
+            .as_deref(),
+        Some("7")
+    );
 }
 
 /// Work that grows with the square of the text would not end here in a person's patience.
@@ -279,7 +359,10 @@ fn one_mark_without_end_is_read_in_one_go() {
     ] {
         let text = mark.repeat(300_000 / mark.len());
         for choices in [false, true] {
-            let options = Options { choices, ..Options::default() };
+            let options = Options {
+                choices,
+                ..Options::default()
+            };
             let found = extract(&text, &options);
             assert!(found.is_none_or(|found| found.span.end <= text.len()));
         }

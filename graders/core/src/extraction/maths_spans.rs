@@ -1,6 +1,8 @@
-//! Where maths stands in prose: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`, environments; and which `$` are money. Reads no maths.
+//! Where maths stands in prose: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`, environments; and which `$` are
+//! money. Reads no maths.
 //!
-//! Delimiters are collected in one pass and matched in a second, each knowing the next of every kind, so unclosed ones cost nothing.
+//! Delimiters are collected in one pass and matched in a second, each knowing the next of every
+//! kind, so unclosed ones cost nothing.
 
 use super::words::roles;
 
@@ -27,7 +29,8 @@ enum Kind {
     ParenClose,
     BracketOpen,
     BracketClose,
-    /// `\begin{…}` of an environment that closes at the delimiter of this index; whether it stands apart from the line.
+    /// `\begin{…}` of an environment that closes at the delimiter of this index; whether it stands
+    /// apart from the line.
     Begin(usize, bool),
     End,
     Blank,
@@ -94,8 +97,16 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
         spans.push(Span {
             start: mark.start,
             end: closing.end,
-            inner_start: if whole_environment { mark.start } else { mark.end },
-            inner_end: if whole_environment { closing.end } else { closing.start },
+            inner_start: if whole_environment {
+                mark.start
+            } else {
+                mark.end
+            },
+            inner_end: if whole_environment {
+                closing.end
+            } else {
+                closing.start
+            },
             display,
         });
         at = close + 1;
@@ -135,7 +146,8 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
                 Some(b'e') => match environment(text, at, "\\end{") {
                     Some((name, length)) => {
                         let close = marks.len();
-                        // Only the innermost open environment can close; a stray end closes nothing.
+                        // Only the innermost open environment can close; a stray end closes
+                        // nothing.
                         if begins.last().is_some_and(|(_, open)| *open == name)
                             && let Some((open, _)) = begins.pop()
                             && let Kind::Begin(_, apart) = marks[open].kind
@@ -151,13 +163,24 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
             },
             b'\n' => {
                 let line = &bytes[at + 1..];
-                let blank = line.iter().take_while(|b| matches!(b, b' ' | b'\t' | b'\r')).count();
-                if line.get(blank) == Some(&b'\n') { (Some(Kind::Blank), blank + 1) } else { (None, blank + 1) }
+                let blank = line
+                    .iter()
+                    .take_while(|b| matches!(b, b' ' | b'\t' | b'\r'))
+                    .count();
+                if line.get(blank) == Some(&b'\n') {
+                    (Some(Kind::Blank), blank + 1)
+                } else {
+                    (None, blank + 1)
+                }
             }
             _ => (None, 1),
         };
         if let Some(kind) = kind {
-            marks.push(Delimiter { kind, start: at, end: at + length });
+            marks.push(Delimiter {
+                kind,
+                start: at,
+                end: at + length,
+            });
         }
         at += length;
     }
@@ -168,7 +191,10 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
 fn environment<'a>(text: &'a str, at: usize, head: &str) -> Option<(&'a str, usize)> {
     const LONGEST_NAME: usize = 16;
     let name = text[at..].strip_prefix(head)?;
-    let length = name.bytes().take(LONGEST_NAME).position(|byte| byte == b'}')?;
+    let length = name
+        .bytes()
+        .take(LONGEST_NAME)
+        .position(|byte| byte == b'}')?;
     Some((&name[..length], head.len() + length + 1))
 }
 
@@ -183,7 +209,13 @@ struct Next {
 }
 
 fn next_of_each(marks: &[Delimiter]) -> Vec<Next> {
-    let mut next = Next { dollar: NONE, dollars: NONE, paren: NONE, bracket: NONE, blank: NONE };
+    let mut next = Next {
+        dollar: NONE,
+        dollars: NONE,
+        paren: NONE,
+        bracket: NONE,
+        blank: NONE,
+    };
     let mut all = vec![next; marks.len()];
     for (index, mark) in marks.iter().enumerate().rev() {
         all[index] = next;
@@ -214,10 +246,15 @@ fn is_money(inner: &str, after: &str) -> bool {
 }
 
 fn has_word(inner: &str) -> bool {
-    !inner.contains('\\') && inner.as_bytes().windows(2).any(|pair| pair.iter().all(u8::is_ascii_lowercase))
+    !inner.contains('\\')
+        && inner
+            .as_bytes()
+            .windows(2)
+            .any(|pair| pair.iter().all(u8::is_ascii_lowercase))
 }
 
-/// Words of prose in `maths`: lower-case words that are no command, no function and no text inside a command.
+/// Words of prose in `maths`: lower-case words that are no command, no function and no text inside
+/// a command.
 fn prose_words(maths: &str) -> usize {
     let bytes = maths.as_bytes();
     let mut words = 0;
@@ -225,19 +262,35 @@ fn prose_words(maths: &str) -> usize {
     while at < bytes.len() {
         match bytes[at] {
             b'\\' => {
-                let name = bytes[at + 1..].iter().take_while(|b| b.is_ascii_alphabetic()).count();
+                let name = bytes[at + 1..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_alphabetic())
+                    .count();
                 let after = at + 1 + name.max(1);
                 let is_text = matches!(
                     &bytes[at + 1..at + 1 + name],
-                    b"text" | b"mbox" | b"textbf" | b"mathrm" | b"textrm" | b"operatorname" | b"begin" | b"end"
+                    b"text"
+                        | b"mbox"
+                        | b"textbf"
+                        | b"mathrm"
+                        | b"textrm"
+                        | b"operatorname"
+                        | b"begin"
+                        | b"end"
                 );
                 at = after;
                 if is_text && bytes.get(at) == Some(&b'{') {
-                    at += bytes[at..].iter().position(|b| *b == b'}').unwrap_or(bytes.len() - at);
+                    at += bytes[at..]
+                        .iter()
+                        .position(|b| *b == b'}')
+                        .unwrap_or(bytes.len() - at);
                 }
             }
             byte if byte.is_ascii_alphabetic() => {
-                let length = bytes[at..].iter().take_while(|b| b.is_ascii_alphabetic()).count();
+                let length = bytes[at..]
+                    .iter()
+                    .take_while(|b| b.is_ascii_alphabetic())
+                    .count();
                 let word = &maths[at..at + length];
                 let lower = word.bytes().skip(1).all(|b| b.is_ascii_lowercase());
                 if length >= 3 && lower && !roles(word).function() {
@@ -256,7 +309,10 @@ mod tests {
     use super::*;
 
     fn inner(text: &str) -> Vec<&str> {
-        spans(text).iter().map(|span| text[span.inner_start..span.inner_end].trim()).collect()
+        spans(text)
+            .iter()
+            .map(|span| text[span.inner_start..span.inner_end].trim())
+            .collect()
     }
 
     #[test]
@@ -283,6 +339,9 @@ mod tests {
     fn an_environment_keeps_its_name_unless_it_only_displays() {
         let matrix = r"\begin{pmatrix}1\\2\end{pmatrix}";
         assert_eq!(inner(matrix), [matrix]);
-        assert_eq!(inner(r"\begin{align}\begin{matrix}1\end{matrix}\end{align}"), [r"\begin{matrix}1\end{matrix}"]);
+        assert_eq!(
+            inner(r"\begin{align}\begin{matrix}1\end{matrix}\end{align}"),
+            [r"\begin{matrix}1\end{matrix}"]
+        );
     }
 }

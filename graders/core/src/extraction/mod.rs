@@ -1,26 +1,31 @@
-//! Answer extraction: from a completion to the one span that is its answer. Judges nothing: whether the answer is right is the
-//! grader's affair, and text is handed over as written, cleaned only of what surrounds it.
+//! Answer extraction: from a completion to the one span that is its answer. Judges nothing: whether
+//! the answer is right is the grader's affair, and text is handed over as written, cleaned only of
+//! what surrounds it.
 //!
 //! Reasoning is cut first ([`reasoning`]). Then the first rule that finds something decides:
 //!
-//! 1. the last `\boxed{…}`, or the series of boxes that ends in it ([`Rule::Boxed`], [`Rule::BoxedList`]);
+//! 1. the last `\boxed{…}`, or the series of boxes that ends in it ([`Rule::Boxed`],
+//!    [`Rule::BoxedList`]);
 //! 2. the last `<answer>…</answer>` ([`Rule::AnswerTag`]);
 //! 3. the last `#### …` that is not a heading ([`Rule::Hashes`]);
-//! 4. the last statement such as "the answer is …", in the languages of the phrase table ([`Rule::Stated`]);
+//! 4. the last statement such as "the answer is …", in the languages of the phrase table
+//!    ([`Rule::Stated`]);
 //! 5. where the task is multiple choice, the last letter the text settles on ([`Rule::Choice`]);
 //! 6. a text that is nothing but an expression ([`Rule::Whole`]);
 //! 7. bold text, then display maths, in the last paragraph ([`Rule::Bold`], [`Rule::DisplayMath`]);
 //! 8. the last stand-alone expression or number ([`Rule::LastExpression`], [`Rule::LastNumber`]).
 //!
-//! A box decides even where a later sentence says something else. What marks no answer is taken back by a sentence that says so
-//! ("Wait, that's wrong"), and then what stands after it is read. An answer that offers alternatives keeps all of them in its text
-//! ("5 or 6"), so that no grader can mistake it for one of them; so does a value in prose that its words make a bound, a range or
-//! part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), a denied or only supposed value is none, and
-//! a letter after a number in prose is its unit ("46 g" is `46\text{ g}`).
-//! Every scanner reads its input a bounded number of times.
+//! A box decides even where a later sentence says something else. What marks no answer is taken
+//! back by a sentence that says so ("Wait, that's wrong"), and then what stands after it is read.
+//! An answer that offers alternatives keeps all of them in its text ("5 or 6"), so that no grader
+//! can mistake it for one of them; so does a value in prose that its words make a bound, a range or
+//! part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), a denied or
+//! only supposed value is none, and a letter after a number in prose is its unit ("46 g" is
+//! `46\text{ g}`). Every scanner reads its input a bounded number of times.
 //!
-//! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs more, and read no more than the
-//! last 64 KiB of what is visible: who writes more than that after an answer has not concluded with it.
+//! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs
+//! more, and read no more than the last 64 KiB of what is visible: who writes more than that after
+//! an answer has not concluded with it.
 
 mod boxed;
 mod characters;
@@ -76,7 +81,8 @@ pub struct Options<'a> {
     pub think_open: bool,
     /// The task is multiple choice: letters in prose count.
     pub choices: bool,
-    /// Language of the completion (`fr` or `french`), where known. Turns on phrases that are too short to be safe elsewhere.
+    /// Language of the completion (`fr` or `french`), where known. Turns on phrases that are too
+    /// short to be safe elsewhere.
     pub language: Option<&'a str>,
 }
 
@@ -130,7 +136,8 @@ impl Rule {
 /// An answer and where it stood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extracted<'a> {
-    /// The answer, without delimiters, emphasis and closing punctuation. Never empty. Alternatives are joined by `, `, ` or ` or ` and `.
+    /// The answer, without delimiters, emphasis and closing punctuation. Never empty. Alternatives
+    /// are joined by `, `, ` or ` or ` and `.
     pub text: Cow<'a, str>,
     /// Bytes of the completion it was read from; on character boundaries and outside reasoning.
     pub span: Range<usize>,
@@ -148,7 +155,11 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     /// A slice of the completion that is the answer as it stands.
     fn slice(source: &'a str, rule: Rule) -> Self {
-        Self { text: Cow::Borrowed(source), source, rule }
+        Self {
+            text: Cow::Borrowed(source),
+            source,
+            rule,
+        }
     }
 }
 
@@ -165,7 +176,10 @@ impl<'a> Found<'a> {
 /// ```
 #[must_use]
 pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>> {
-    let parts: Vec<&str> = reasoning::visible(text, options.think_open).into_iter().map(|range| &text[range]).collect();
+    let parts: Vec<&str> = reasoning::visible(text, options.think_open)
+        .into_iter()
+        .map(|range| &text[range])
+        .collect();
     let found = match options.mode {
         Mode::Auto => auto(&parts, options),
         Mode::Boxed => last_of(&parts, |part| boxed::read(part).last),
@@ -174,7 +188,11 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
     if found.text.is_empty() {
         return None;
     }
-    Some(Extracted { span: place(text, found.source), text: found.text, rule: found.rule })
+    Some(Extracted {
+        span: place(text, found.source),
+        text: found.text,
+        rule: found.rule,
+    })
 }
 
 fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
@@ -233,14 +251,15 @@ fn closing_parts<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     kept
 }
 
-/// The last `most` bytes of `text`, cut at blank space: a number of which only the end is read would be another number. Nothing
-/// where no blank space stands there, for no answer is that long.
+/// The last `most` bytes of `text`, cut at blank space: a number of which only the end is read
+/// would be another number. Nothing where no blank space stands there, for no answer is that long.
 fn closing(text: &str, most: usize) -> &str {
     let Some(start) = text.len().checked_sub(most).filter(|start| *start > 0) else {
         return text;
     };
     let end = &text[text.ceil_char_boundary(start)..];
-    end.find(char::is_whitespace).map_or("", |blank| &end[blank..])
+    end.find(char::is_whitespace)
+        .map_or("", |blank| &end[blank..])
 }
 
 /// The first `most` bytes of `text`, cut at a character.
@@ -249,7 +268,10 @@ fn opening(text: &str, most: usize) -> &str {
 }
 
 /// Asks each visible part, the last one first.
-fn last_of<'a>(parts: &[&'a str], rule: impl Fn(&'a str) -> Option<Found<'a>>) -> Option<Found<'a>> {
+fn last_of<'a>(
+    parts: &[&'a str],
+    rule: impl Fn(&'a str) -> Option<Found<'a>>,
+) -> Option<Found<'a>> {
     parts.iter().rev().find_map(|part| rule(part))
 }
 

@@ -1,12 +1,13 @@
-//! What the words around a value make of it: "minus 7", "less than 7", "7 to 8", "not 7". Finds no value and reads no further
-//! than a few words, so that it costs the same for every value.
+//! What the words around a value make of it: "minus 7", "less than 7", "7 to 8", "not 7". Finds no
+//! value and reads no further than a few words, so that it costs the same for every value.
 
 use std::borrow::Cow;
 
 use super::characters::is_spaced;
 use super::choice::ends_in_denial;
 use super::phrases::{
-    COMPARES_AFTER, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE, QUALIFIES_BEFORE_VALUE, SIGNS, SUPPOSES,
+    COMPARES_AFTER, PRECISIONS, QUALIFIES_AFTER, QUALIFIES_BEFORE, QUALIFIES_BEFORE_VALUE, SIGNS,
+    SUPPOSES,
 };
 use super::runs::{self, Run};
 use super::tokens::{Kind, Line};
@@ -48,27 +49,39 @@ pub(super) fn before(line: &Line<'_>, first: usize) -> Before {
             return Before::Qualified(start);
         }
         // Only words that say nothing themselves may stand between.
-        if !(roles.verb() || roles.before_value() || roles.hedge() || matches!(&*word, "the" | "a" | "an")) {
+        if !(roles.verb()
+            || roles.before_value()
+            || roles.hedge()
+            || matches!(&*word, "the" | "a" | "an"))
+        {
             break;
         }
     }
     Before::Nothing
 }
 
-/// The end of the words that lead to the value at `first`: display maths stands on a line of its own.
+/// The end of the words that lead to the value at `first`: display maths stands on a line of its
+/// own.
 fn introduced(line: &Line<'_>, first: usize) -> usize {
-    let display =
-        first < line.tokens.len() && ["$$", "\\[", "\\begin"].iter().any(|open| line.str(first).starts_with(open));
+    let display = first < line.tokens.len()
+        && ["$$", "\\[", "\\begin"]
+            .iter()
+            .any(|open| line.str(first).starts_with(open));
     let parts = |at: &usize| matches!(line.str(*at), "\n" | ":" | "：");
-    if display { first - (0..first).rev().take(MOST_WORDS).take_while(parts).count() } else { first }
+    if display {
+        first - (0..first).rev().take(MOST_WORDS).take_while(parts).count()
+    } else {
+        first
+    }
 }
 
-/// The first token of what makes something else of a run: a bound before it, a word after it, or the value before it that it
-/// calculates with or ends a range from.
+/// The first token of what makes something else of a run: a bound before it, a word after it, or
+/// the value before it that it calculates with or ends a range from.
 pub(super) fn qualified(line: &Line<'_>, previous: Option<Run>, run: Run) -> Option<usize> {
     let continued = previous.filter(|previous| {
         after(line, previous.end)
-            && !(previous.end..run.first).any(|at| line.kind(at) == Some(Kind::Stop) || line.roles(at).verb())
+            && !(previous.end..run.first)
+                .any(|at| line.kind(at) == Some(Kind::Stop) || line.roles(at).verb())
     });
     if let Some(previous) = continued {
         return Some(previous.first);
@@ -98,8 +111,8 @@ pub(super) fn supposed(line: &Line<'_>, first: usize) -> bool {
     false
 }
 
-/// A run as an answer: with the sign that a word gives it, in the clause from the token `start` where its words make something
-/// else of it, and not at all where it is denied.
+/// A run as an answer: with the sign that a word gives it, in the clause from the token `start`
+/// where its words make something else of it, and not at all where it is denied.
 pub(super) fn value<'a>(line: &Line<'a>, start: usize, run: Run, rule: Rule) -> Option<Found<'a>> {
     let sign = sign_word(line, run.first);
     if before(line, sign.unwrap_or(run.first)) == Before::Denied {
@@ -126,7 +139,10 @@ pub(super) fn after(line: &Line<'_>, end: usize) -> bool {
     if places.any(|at| qualifies_alone(line, at)) {
         return true;
     }
-    if !word(end) || !QUALIFIES_BEFORE_VALUE.contains(&&*lower(line.str(end))) || !runs::starts_value(line, end + 1) {
+    if !word(end)
+        || !QUALIFIES_BEFORE_VALUE.contains(&&*lower(line.str(end)))
+        || !runs::starts_value(line, end + 1)
+    {
         return false;
     }
     let follows = runs::run_at(line, end + 1).map_or(end + 2, |run| run.end);
@@ -146,11 +162,17 @@ fn qualifies_alone(line: &Line<'_>, at: usize) -> bool {
         }
         Some(end)
     };
-    QUALIFIES_AFTER.iter().any(|phrase| end_of(phrase).is_some())
-        || COMPARES_AFTER.iter().filter_map(|phrase| end_of(phrase)).any(|end| runs::starts_value(line, end))
+    QUALIFIES_AFTER
+        .iter()
+        .any(|phrase| end_of(phrase).is_some())
+        || COMPARES_AFTER
+            .iter()
+            .filter_map(|phrase| end_of(phrase))
+            .any(|end| runs::starts_value(line, end))
 }
 
-/// The first token of `phrase`, where the words up to and with the token `last` end with it. Scripts without blanks part no words.
+/// The first token of `phrase`, where the words up to and with the token `last` end with it.
+/// Scripts without blanks part no words.
 fn start_of(line: &Line<'_>, last: usize, phrase: &str) -> Option<usize> {
     if phrase.starts_with(|c| !is_spaced(c)) {
         return line.str(last).ends_with(phrase).then_some(last);
@@ -165,16 +187,31 @@ fn start_of(line: &Line<'_>, last: usize, phrase: &str) -> Option<usize> {
     Some(start)
 }
 
-/// The word that turns the sign of the value at `first`. After another value it subtracts and turns nothing.
+/// The word that turns the sign of the value at `first`. After another value it subtracts and turns
+/// nothing.
 pub(super) fn sign_word(line: &Line<'_>, first: usize) -> Option<usize> {
-    let at = introduced(line, first).checked_sub(1).filter(|at| line.kind(*at) == Some(Kind::Word))?;
+    let at = introduced(line, first)
+        .checked_sub(1)
+        .filter(|at| line.kind(*at) == Some(Kind::Word))?;
     let word = lower(line.str(at));
     let wide = word.starts_with(|c| !is_spaced(c));
-    let turns = SIGNS.iter().any(|sign| if wide { word.ends_with(sign) } else { word == *sign });
-    let hangs = match at.checked_sub(1).and_then(|before| line.kind(before)) {
-        Some(Kind::Number | Kind::Maths | Kind::Command | Kind::Name | Kind::Close | Kind::Suffix | Kind::Currency) => {
-            true
+    let turns = SIGNS.iter().any(|sign| {
+        if wide {
+            word.ends_with(sign)
+        } else {
+            word == *sign
         }
+    });
+    let hangs = match at.checked_sub(1).and_then(|before| line.kind(before)) {
+        Some(
+            Kind::Number
+            | Kind::Maths
+            | Kind::Command
+            | Kind::Name
+            | Kind::Close
+            | Kind::Suffix
+            | Kind::Currency,
+        ) => true,
         // "non-negative"
         Some(Kind::Operator) => line.is_glued(at),
         _ => false,
@@ -184,7 +221,9 @@ pub(super) fn sign_word(line: &Line<'_>, first: usize) -> Option<usize> {
 
 /// The minus at `at` that stands apart from its value: "- 7".
 pub(super) fn sign_apart(line: &Line<'_>, at: usize) -> bool {
-    line.kind(at) == Some(Kind::Operator) && matches!(line.str(at), "-" | "−" | "–") && runs::starts_value(line, at + 1)
+    line.kind(at) == Some(Kind::Operator)
+        && matches!(line.str(at), "-" | "−" | "–")
+        && runs::starts_value(line, at + 1)
 }
 
 /// A value with the sign that the token `sign` gives it, as one answer and its source.
@@ -192,19 +231,34 @@ pub(super) fn signed<'a>(line: &Line<'a>, sign: usize, run: Run) -> (Cow<'a, str
     let (value, _) = runs::text(line, run.first, run.end);
     let source = &line.text[line.tokens[sign].start..line.tokens[run.end - 1].end];
     // Of a sum in its own delimiters the sign would turn the first term only.
-    let single = run.end - run.first == 1 && !value.contains(['+', '-', '−', '±', '=', '<', '>', ',']);
-    let turns = single || line.kind(run.first) != Some(Kind::Maths) && !value.starts_with(['-', '−', '–', '+', '±']);
-    if turns { (Cow::Owned(format!("-{value}")), source) } else { (Cow::Borrowed(source), source) }
+    let single =
+        run.end - run.first == 1 && !value.contains(['+', '-', '−', '±', '=', '<', '>', ',']);
+    let turns = single
+        || line.kind(run.first) != Some(Kind::Maths)
+            && !value.starts_with(['-', '−', '–', '+', '±']);
+    if turns {
+        (Cow::Owned(format!("-{value}")), source)
+    } else {
+        (Cow::Borrowed(source), source)
+    }
 }
 
-/// The clause around a qualified value without emphasis: from the start of its sentence, at most from `first`, to the next mark.
+/// The clause around a qualified value without emphasis: from the start of its sentence, at most
+/// from `first`, to the next mark.
 pub(super) fn clause<'a>(line: &Line<'a>, first: usize, run: Run, rule: Rule) -> Found<'a> {
     let stop = |at: &usize| line.tokens[*at].kind == Kind::Stop;
-    let first = (first.min(run.first)..run.first).rev().find(stop).map_or(first.min(run.first), |at| at + 1);
+    let first = (first.min(run.first)..run.first)
+        .rev()
+        .find(stop)
+        .map_or(first.min(run.first), |at| at + 1);
     let end = (run.end..line.tokens.len())
         .find(|at| matches!(line.tokens[*at].kind, Kind::Stop | Kind::Separator))
         .unwrap_or(line.tokens.len());
     let source = tidy(&line.text[line.tokens[first].start..line.tokens[end - 1].end]);
-    let text = if source.contains("**") { Cow::Owned(source.replace("**", "")) } else { Cow::Borrowed(source) };
+    let text = if source.contains("**") {
+        Cow::Owned(source.replace("**", ""))
+    } else {
+        Cow::Borrowed(source)
+    };
     Found { text, source, rule }
 }

@@ -1,7 +1,9 @@
-//! What of a completion counts: reasoning blocks and made-up further turns are cut. Reads no answer.
+//! What of a completion counts: reasoning blocks and made-up further turns are cut. Reads no
+//! answer.
 //!
-//! A block is closed, or never closed (then nothing after its opening counts), or only closed (then nothing before the closing
-//! counts, because the prompt had opened it). Blocks do not nest: a model that mentions `<think>` while it thinks closes it once.
+//! A block is closed, or never closed (then nothing after its opening counts), or only closed (then
+//! nothing before the closing counts, because the prompt had opened it). Blocks do not nest: a
+//! model that mentions `<think>` while it thinks closes it once.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -17,10 +19,14 @@ const BLOCKS: &[(&str, &str)] = &[
     ("[think]", "[/think]"),
     ("◁think▷", "◁/think▷"),
     ("<|begin_of_thought|>", "<|end_of_thought|>"),
-    ("<|channel|>analysis<|message|>", "<|channel|>final<|message|>"),
+    (
+        "<|channel|>analysis<|message|>",
+        "<|channel|>final<|message|>",
+    ),
 ];
 
-/// Marks that end a turn: what follows was written by nobody, or by a model that speaks for the user.
+/// Marks that end a turn: what follows was written by nobody, or by a model that speaks for the
+/// user.
 const TURN_ENDS: &[&str] = &[
     "<|im_end|>",
     "<|im_start|>",
@@ -39,7 +45,8 @@ enum Mark {
 
 /// The parts of `text` outside reasoning, in order, blank ones left out.
 ///
-/// `think_open` says that the text starts inside a reasoning block. Ranges are byte ranges on character boundaries.
+/// `think_open` says that the text starts inside a reasoning block. Ranges are byte ranges on
+/// character boundaries.
 #[must_use]
 pub fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
@@ -89,7 +96,13 @@ pub fn visible_text(text: &str, think_open: bool) -> Cow<'_, str> {
     match parts.as_slice() {
         [] => Cow::Borrowed(""),
         [part] => Cow::Borrowed(&text[part.clone()]),
-        parts => Cow::Owned(parts.iter().map(|part| &text[part.clone()]).collect::<Vec<_>>().concat()),
+        parts => Cow::Owned(
+            parts
+                .iter()
+                .map(|part| &text[part.clone()])
+                .collect::<Vec<_>>()
+                .concat(),
+        ),
     }
 }
 
@@ -112,11 +125,15 @@ fn mark_at(rest: &[u8]) -> Option<(Mark, usize)> {
             return Some((Mark::Close(kind), close.len()));
         }
     }
-    TURN_ENDS.iter().find(|end| rest.starts_with(end.as_bytes())).map(|end| (Mark::TurnEnd, end.len()))
+    TURN_ENDS
+        .iter()
+        .find(|end| rest.starts_with(end.as_bytes()))
+        .map(|end| (Mark::TurnEnd, end.len()))
 }
 
 fn starts_with(rest: &[u8], mark: &str) -> bool {
-    rest.get(..mark.len()).is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
+    rest.get(..mark.len())
+        .is_some_and(|head| head.eq_ignore_ascii_case(mark.as_bytes()))
 }
 
 #[cfg(test)]
@@ -124,13 +141,22 @@ mod tests {
     use super::*;
 
     fn seen(text: &str) -> Vec<&str> {
-        visible(text, false).into_iter().map(|part| text[part].trim()).collect()
+        visible(text, false)
+            .into_iter()
+            .map(|part| text[part].trim())
+            .collect()
     }
 
     #[test]
     fn a_closed_block_is_cut_wherever_it_stands() {
-        assert_eq!(seen("a <think>x</think> b <THINK>y</THINK> c"), ["a", "b", "c"]);
-        assert_eq!(seen("<reasoning>x</reasoning><answer>5</answer>"), ["<answer>5</answer>"]);
+        assert_eq!(
+            seen("a <think>x</think> b <THINK>y</THINK> c"),
+            ["a", "b", "c"]
+        );
+        assert_eq!(
+            seen("<reasoning>x</reasoning><answer>5</answer>"),
+            ["<answer>5</answer>"]
+        );
         assert_eq!(seen("<|begin_of_thought|>x<|end_of_thought|>5"), ["5"]);
     }
 
@@ -143,7 +169,10 @@ mod tests {
     #[test]
     fn a_lone_closing_mark_hides_what_stands_before_it() {
         assert_eq!(seen("x \\boxed{4} </think> 5"), ["5"]);
-        assert_eq!(seen("<think> a tag is <think> here </think> b </think> c"), ["c"]);
+        assert_eq!(
+            seen("<think> a tag is <think> here </think> b </think> c"),
+            ["c"]
+        );
     }
 
     #[test]
@@ -165,8 +194,16 @@ mod tests {
 
     #[test]
     fn every_mark_of_the_tables_is_found() {
-        for mark in BLOCKS.iter().flat_map(|(open, close)| [open, close]).chain(TURN_ENDS) {
-            assert_eq!(mark_at(mark.as_bytes()).map(|(_, length)| length), Some(mark.len()), "{mark}");
+        for mark in BLOCKS
+            .iter()
+            .flat_map(|(open, close)| [open, close])
+            .chain(TURN_ENDS)
+        {
+            assert_eq!(
+                mark_at(mark.as_bytes()).map(|(_, length)| length),
+                Some(mark.len()),
+                "{mark}"
+            );
         }
     }
 

@@ -1,5 +1,6 @@
-//! What a text takes back: "The answer is 41. Wait, that's wrong." What was taken back is no answer, and what is said instead is
-//! one. Only sentences that say little else are read so; a doubt, a question or a check takes nothing back.
+//! What a text takes back: "The answer is 41. Wait, that's wrong." What was taken back is no
+//! answer, and what is said instead is one. Only sentences that say little else are read so; a
+//! doubt, a question or a check takes nothing back.
 
 use super::languages::LANGUAGES;
 use super::phrases::{DEMONSTRATIVES, FAULTS, RIGHTS, SLIPS, TAKEN_BACK};
@@ -23,8 +24,8 @@ const ENDS: &[char] = &['.', '\n', '!', '?', '。', '！', '？', '—', '…'];
 
 /// Words before the value that a correction gives: "I *meant* 42".
 const CORRECTING: &[&str] = &[
-    "it", "it's", "that", "that's", "i", "mean", "meant", "should", "must", "have", "been", "the", "we", "get",
-    "c'est", "es",
+    "it", "it's", "that", "that's", "i", "mean", "meant", "should", "must", "have", "been", "the",
+    "we", "get", "c'est", "es",
 ];
 
 /// Marks that end a clause of a sentence.
@@ -49,11 +50,19 @@ pub(super) fn correction(rest: &str) -> Option<Found<'_>> {
 
 /// Where sentences open, the last one first: their first letter.
 fn openings(text: &str) -> impl Iterator<Item = usize> {
-    let parted = text.rmatch_indices(ENDS).map(|(at, end)| at + end.len()).chain([0]);
+    let parted = text
+        .rmatch_indices(ENDS)
+        .map(|(at, end)| at + end.len())
+        .chain([0]);
     parted.filter_map(|end| {
         let rest = &text[end..];
-        let marks = rest.len() - rest.trim_start_matches([' ', '*', '_', '>', '(', '"', '“', '#', '-']).len();
-        text[end + marks..].starts_with(char::is_alphabetic).then_some(end + marks)
+        let marks = rest.len()
+            - rest
+                .trim_start_matches([' ', '*', '_', '>', '(', '"', '“', '#', '-'])
+                .len();
+        text[end + marks..]
+            .starts_with(char::is_alphabetic)
+            .then_some(end + marks)
     })
 }
 
@@ -64,12 +73,17 @@ fn sentence(rest: &str) -> &str {
 }
 
 fn words(sentence: &str) -> impl Iterator<Item = &str> {
-    sentence.split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’')).filter(|word| !word.is_empty())
+    sentence
+        .split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
+        .filter(|word| !word.is_empty())
 }
 
 /// The end of the clause of a sentence that takes back what was said `before` it.
 fn taken_back(sentence: &str, before: &str) -> Option<usize> {
-    if let Some(phrase) = TAKEN_BACK.iter().find(|phrase| starts_with(sentence, phrase)) {
+    if let Some(phrase) = TAKEN_BACK
+        .iter()
+        .find(|phrase| starts_with(sentence, phrase))
+    {
         return Some(phrase.len());
     }
     let mut words = words(sentence).peekable();
@@ -79,18 +93,30 @@ fn taken_back(sentence: &str, before: &str) -> Option<usize> {
     }
     let subject = words.next()?;
     let first_person = is_one_of(subject, &["i", "my", "ich", "je", "j'ai"]);
-    if !(first_person || is_one_of(subject, DEMONSTRATIVES) || interjects && is_one_of(subject, FAULTS)) {
+    if !(first_person
+        || is_one_of(subject, DEMONSTRATIVES)
+        || interjects && is_one_of(subject, FAULTS))
+    {
         return None;
     }
     let start = super::place(sentence, subject).start;
-    let clause = sentence[start..].split(CLAUSE_ENDS).next().unwrap_or_default();
+    let clause = sentence[start..]
+        .split(CLAUSE_ENDS)
+        .next()
+        .unwrap_or_default();
     if self::words(clause).nth(MOST_WORDS).is_some() {
         return None;
     }
-    let denies = self::words(clause).any(|word| roles(word).denies() || lower(word).ends_with("n't"));
+    let denies =
+        self::words(clause).any(|word| roles(word).denies() || lower(word).ends_with("n't"));
     let says = |list: &[&str]| self::words(clause).any(|word| is_one_of(word, list));
-    let faulty = if denies { says(RIGHTS) } else { says(FAULTS) || interjects && says(SLIPS) };
-    // Without an interjection, "that is wrong" may be said of anything; it is said of an answer right after one.
+    let faulty = if denies {
+        says(RIGHTS)
+    } else {
+        says(FAULTS) || interjects && says(SLIPS)
+    };
+    // Without an interjection, "that is wrong" may be said of anything; it is said of an answer
+    // right after one.
     let meant = interjects || first_person || names_answer(last_sentence(before));
     (meant && faulty).then_some(start + clause.len())
 }
@@ -107,7 +133,8 @@ fn starts_with(sentence: &str, phrase: &str) -> bool {
 }
 
 fn last_sentence(before: &str) -> &str {
-    let before = before.trim_end_matches(|c: char| ENDS.contains(&c) || c.is_whitespace() || c == '*');
+    let before =
+        before.trim_end_matches(|c: char| ENDS.contains(&c) || c.is_whitespace() || c == '*');
     let near = &before[before.ceil_char_boundary(before.len().saturating_sub(SENTENCE))..];
     &near[near.rfind(ENDS).unwrap_or(0)..]
 }
@@ -115,7 +142,10 @@ fn last_sentence(before: &str) -> &str {
 fn names_answer(sentence: &str) -> bool {
     words(sentence).any(|word| {
         let word = lower(word);
-        roles(&word).conclusion() || LANGUAGES.iter().any(|language| language.answer.contains(&&*word))
+        roles(&word).conclusion()
+            || LANGUAGES
+                .iter()
+                .any(|language| language.answer.contains(&&*word))
     })
 }
 
@@ -126,8 +156,14 @@ fn instead(sentence: &str) -> Option<Found<'_>> {
         return None;
     }
     let line = Line::read(sentence);
-    let end = (0..line.tokens.len()).find(|at| line.tokens[*at].kind == Kind::Stop).unwrap_or(line.tokens.len());
-    if line.tokens.get(end).is_some_and(|_| matches!(line.str(end), "?" | "？")) {
+    let end = (0..line.tokens.len())
+        .find(|at| line.tokens[*at].kind == Kind::Stop)
+        .unwrap_or(line.tokens.len());
+    if line
+        .tokens
+        .get(end)
+        .is_some_and(|_| matches!(line.str(end), "?" | "？"))
+    {
         return None;
     }
     let leads = |at: usize| match line.tokens[at].kind {
@@ -139,13 +175,17 @@ fn instead(sentence: &str) -> Option<Found<'_>> {
         Kind::Separator | Kind::Other => true,
         _ => false,
     };
-    let at = (0..end).take(MOST_BEFORE_VALUE + 1).find(|at| !leads(*at))?;
+    let at = (0..end)
+        .take(MOST_BEFORE_VALUE + 1)
+        .find(|at| !leads(*at))?;
     if !runs::starts_value(&line, at) {
         return None;
     }
-    let run = runs::run_at(&line, at).ok().filter(|run| run.strong && run.first == at)?;
-    let calculates =
-        line.kind(at) != Some(Kind::Name) && (run.first..run.end).any(|at| line.kind(at) == Some(Kind::Relation));
+    let run = runs::run_at(&line, at)
+        .ok()
+        .filter(|run| run.strong && run.first == at)?;
+    let calculates = line.kind(at) != Some(Kind::Name)
+        && (run.first..run.end).any(|at| line.kind(at) == Some(Kind::Relation));
     let ends = run.end >= end
         || line.kind(run.end) == Some(Kind::Separator)
         || line.roles(run.end).subordinate()
@@ -180,7 +220,10 @@ mod tests {
             assert!(standing(text).chars().count() <= 1, "{text}");
         }
         assert_eq!(standing("So 41. Wait, that's wrong. So 42."), ". So 42.");
-        assert_eq!(standing("So 41. No, that is not right, it is 42"), ", it is 42");
+        assert_eq!(
+            standing("So 41. No, that is not right, it is 42"),
+            ", it is 42"
+        );
         assert_eq!(standing("答案是 41。不对，应该是 42"), "，应该是 42");
     }
 

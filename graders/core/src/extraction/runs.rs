@@ -1,4 +1,5 @@
-//! Runs: stretches of prose that are one value, an expression, or a list of values joined by words. Chooses none of them.
+//! Runs: stretches of prose that are one value, an expression, or a list of values joined by words.
+//! Chooses none of them.
 
 use std::borrow::Cow;
 
@@ -48,7 +49,10 @@ pub(super) fn starts_value(line: &Line<'_>, at: usize) -> bool {
         Some(Kind::Operator) => {
             matches!(line.str(at), "-" | "−" | "–" | "+" | "±" | "\\pm")
                 && line.is_glued(at + 1)
-                && matches!(next, Some(Kind::Number | Kind::Name | Kind::Command | Kind::Open | Kind::Currency))
+                && matches!(
+                    next,
+                    Some(Kind::Number | Kind::Name | Kind::Command | Kind::Open | Kind::Currency)
+                )
         }
         Some(Kind::Name) => {
             let name = line.str(at);
@@ -66,7 +70,15 @@ pub(super) fn starts_value(line: &Line<'_>, at: usize) -> bool {
 
 /// The run that starts at a token, or how far was read in vain.
 pub(super) fn run_at(line: &Line<'_>, first: usize) -> Result<Run, usize> {
-    let mut walk = Walk { line, end: first, depth: 0, operand: false, unit: false, waiting: 0, joining: false };
+    let mut walk = Walk {
+        line,
+        end: first,
+        depth: 0,
+        operand: false,
+        unit: false,
+        waiting: 0,
+        joining: false,
+    };
     let mut at = first;
     while at < line.tokens.len() && walk.takes(at) {
         at += 1;
@@ -80,14 +92,27 @@ pub(super) fn run_at(line: &Line<'_>, first: usize) -> Result<Run, usize> {
         return Err(at);
     }
     let end = without_count(line, first, end);
-    Ok(Run { first, end, strong: is_strong(line, first, end) })
+    Ok(Run {
+        first,
+        end,
+        strong: is_strong(line, first, end),
+    })
 }
 
-/// The end of a single value without the word for what it counts: "12 distinct" is 12, "12 feet" and a list of things stay.
+/// The end of a single value without the word for what it counts: "12 distinct" is 12, "12 feet"
+/// and a list of things stay.
 pub(super) fn without_count(line: &Line<'_>, first: usize, end: usize) -> usize {
     let list = lists(line, first, end);
-    let words = (first..end).rev().take_while(|at| line.tokens[*at].kind == Kind::Word).last().unwrap_or(end);
-    if list || words == first || words == end || line.roles(words).unit() { end } else { words }
+    let words = (first..end)
+        .rev()
+        .take_while(|at| line.tokens[*at].kind == Kind::Word)
+        .last()
+        .unwrap_or(end);
+    if list || words == first || words == end || line.roles(words).unit() {
+        end
+    } else {
+        words
+    }
 }
 
 /// Whether a separator or a joiner stands outside brackets.
@@ -103,16 +128,26 @@ fn lists(line: &Line<'_>, first: usize, end: usize) -> bool {
     })
 }
 
-/// Tokens `first..end` without round or square brackets around one value, which group nothing: "(35 + 70 = 105)", "\[90\]".
+/// Tokens `first..end` without round or square brackets around one value, which group nothing: "(35
+/// + 70 = 105)", "\[90\]".
 pub(super) fn without_brackets(line: &Line<'_>, first: usize, end: usize) -> (usize, usize) {
     let outer = end - first >= 3
         && line.kind(first) == Some(Kind::Open)
         && line.kind(end - 1) == Some(Kind::Close)
-        && matches!((line.str(first), line.str(end - 1)), ("(", ")") | ("[", "]"));
+        && matches!(
+            (line.str(first), line.str(end - 1)),
+            ("(", ")") | ("[", "]")
+        );
     let inside = first + 1..end.saturating_sub(1);
     let single = outer
-        && !line.tokens[inside].iter().any(|token| matches!(token.kind, Kind::Open | Kind::Close | Kind::Separator));
-    if single { (first + 1, end - 1) } else { (first, end) }
+        && !line.tokens[inside]
+            .iter()
+            .any(|token| matches!(token.kind, Kind::Open | Kind::Close | Kind::Separator));
+    if single {
+        (first + 1, end - 1)
+    } else {
+        (first, end)
+    }
 }
 
 struct Walk<'a, 'b> {
@@ -154,7 +189,8 @@ impl Walk<'_, '_> {
         match line.tokens[at].kind {
             Kind::Number => {
                 let after = at.checked_sub(1).and_then(|before| line.kind(before));
-                let juxtaposed = self.operand && (self.unit || matches!(after, Some(Kind::Close | Kind::Maths)));
+                let juxtaposed =
+                    self.operand && (self.unit || matches!(after, Some(Kind::Close | Kind::Maths)));
                 !juxtaposed && self.commit(at, false)
             }
             Kind::Maths => !self.operand && self.commit(at, false),
@@ -209,7 +245,9 @@ impl Walk<'_, '_> {
         let roles = line.roles(at);
         if roles.joiner().is_some() {
             // "5, or 6": a separator before a joiner says nothing more.
-            let joins = self.operand || self.joining || at > 0 && line.kind(at - 1) == Some(Kind::Separator);
+            let joins = self.operand
+                || self.joining
+                || at > 0 && line.kind(at - 1) == Some(Kind::Separator);
             self.joining = true;
             return joins && self.wait();
         }
@@ -238,7 +276,14 @@ impl Walk<'_, '_> {
         let before = at.checked_sub(1).and_then(|before| line.kind(before));
         let counted = matches!(
             before,
-            Some(Kind::Number | Kind::Suffix | Kind::Maths | Kind::Currency | Kind::Command | Kind::Close)
+            Some(
+                Kind::Number
+                    | Kind::Suffix
+                    | Kind::Maths
+                    | Kind::Currency
+                    | Kind::Command
+                    | Kind::Close
+            )
         );
         (counted || prefixed || after_per) && self.commit(at, true)
     }
@@ -260,7 +305,20 @@ fn after_unmatched(line: &Line<'_>, first: usize, end: usize) -> usize {
 fn is_constant(name: &str) -> bool {
     matches!(
         name,
-        "π" | "∞" | "∅" | "√" | "∛" | "ℝ" | "ℤ" | "ℚ" | "ℕ" | "ℂ" | "φ" | "pi" | "infinity" | "sqrt" | "cbrt"
+        "π" | "∞"
+            | "∅"
+            | "√"
+            | "∛"
+            | "ℝ"
+            | "ℤ"
+            | "ℚ"
+            | "ℕ"
+            | "ℂ"
+            | "φ"
+            | "pi"
+            | "infinity"
+            | "sqrt"
+            | "cbrt"
     )
 }
 
@@ -303,7 +361,8 @@ fn says_value(maths: &str) -> bool {
 
 /// Tokens `first..end` as one answer, and the source they were read from.
 ///
-/// Maths loses its delimiters, emphasis is dropped, joiners of any language become ` and ` and ` or `.
+/// Maths loses its delimiters, emphasis is dropped, joiners of any language become ` and ` and ` or
+/// `.
 pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, str>, &'a str) {
     let tokens = &line.tokens[first..end];
     let source = &line.text[tokens[0].start..tokens[tokens.len() - 1].end];
@@ -312,7 +371,11 @@ pub(super) fn text<'a>(line: &Line<'a>, first: usize, end: usize) -> (Cow<'a, st
         return (Cow::Borrowed(inner), inner);
     }
     let plain = (first..end).all(|at| {
-        let gap = if at > first { &line.text[line.tokens[at - 1].end..line.tokens[at].start] } else { "" };
+        let gap = if at > first {
+            &line.text[line.tokens[at - 1].end..line.tokens[at].start]
+        } else {
+            ""
+        };
         gap.trim().is_empty()
             && line.tokens[at].kind != Kind::Maths
             && joined(line, first, at).is_none()
@@ -370,14 +433,22 @@ pub(super) fn joined(line: &Line<'_>, first: usize, at: usize) -> Option<Joiner>
     }
     let joins = match line.tokens[at].kind {
         Kind::Word => true,
-        // A letter joins only between two values: elsewhere it is a variable, whatever it means in Spanish.
+        // A letter joins only between two values: elsewhere it is a variable, whatever it means in
+        // Spanish.
         Kind::Name => {
             at > first
                 && !line.is_glued(at)
                 && starts_value(line, at + 1)
                 && matches!(
                     line.kind(at - 1),
-                    Some(Kind::Number | Kind::Maths | Kind::Command | Kind::Close | Kind::Suffix | Kind::Currency)
+                    Some(
+                        Kind::Number
+                            | Kind::Maths
+                            | Kind::Command
+                            | Kind::Close
+                            | Kind::Suffix
+                            | Kind::Currency
+                    )
                 )
         }
         _ => false,
@@ -414,7 +485,10 @@ mod tests {
 
     #[test]
     fn an_expression_is_one_run() {
-        assert_eq!(all("hence 3 + 4 * (5 - 2) = 15 holds"), ["3 + 4 * (5 - 2) = 15"]);
+        assert_eq!(
+            all("hence 3 + 4 * (5 - 2) = 15 holds"),
+            ["3 + 4 * (5 - 2) = 15"]
+        );
         assert_eq!(all("so x = -3/4."), ["x = -3/4"]);
         assert_eq!(all("gives 2 sqrt(3) now"), ["2 sqrt(3)"]);
         assert_eq!(all("the interval [0, 1) here"), ["[0, 1)"]);
@@ -433,7 +507,10 @@ mod tests {
         assert_eq!(all("$x=1$, $x=2$, and $x=3$."), ["x=1, x=2 and x=3"]);
         assert_eq!(all("x = 2 and y = 3"), ["x = 2 and y = 3"]);
         assert_eq!(all("**5**, **6** and **7**"), ["5, 6 and 7"]);
-        assert_eq!(all("9 chickens and 10 rabbits"), ["9 chickens and 10 rabbits"]);
+        assert_eq!(
+            all("9 chickens and 10 rabbits"),
+            ["9 chickens and 10 rabbits"]
+        );
     }
 
     #[test]

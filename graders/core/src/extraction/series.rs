@@ -1,7 +1,8 @@
-//! Whether several answers side by side are one list. Knows the words and marks that join them; reads no answer.
+//! Whether several answers side by side are one list. Knows the words and marks that join them;
+//! reads no answer.
 //!
-//! Answers that stand together without a word between them are a list too: nothing says which of them is meant, and a guess in
-//! the writer's favour would reward naming several.
+//! Answers that stand together without a word between them are a list too: nothing says which of
+//! them is meant, and a guess in the writer's favour would reward naming several.
 
 use std::borrow::Cow;
 
@@ -50,13 +51,20 @@ pub(super) fn last<'a>(text: &'a str, members: &[Member<'a>]) -> Option<Series<'
     }
     links.reverse();
     let run = &members[first..];
-    let head_label = links.first().and_then(|link| link.label).and_then(|_| label_before(&text[..run[0].start]));
+    let head_label = links
+        .first()
+        .and_then(|link| link.label)
+        .and_then(|_| label_before(&text[..run[0].start]));
     let labelled = head_label.is_some() && links.iter().all(|link| link.label.is_some());
 
     let mut list = String::new();
     let mut seen = std::collections::HashSet::new();
     for (index, member) in run.iter().enumerate() {
-        let label = if index == 0 { head_label } else { links[index - 1].label };
+        let label = if index == 0 {
+            head_label
+        } else {
+            links[index - 1].label
+        };
         if !labelled && !seen.insert(squeezed(&member.text)) {
             continue;
         }
@@ -70,8 +78,16 @@ pub(super) fn last<'a>(text: &'a str, members: &[Member<'a>]) -> Option<Series<'
         list.push_str(&member.text);
     }
     let distinct = if labelled { run.len() } else { seen.len() };
-    let text = if distinct == 1 { run[run.len() - 1].text.clone() } else { Cow::Owned(list) };
-    Some(Series { first, text, distinct })
+    let text = if distinct == 1 {
+        run[run.len() - 1].text.clone()
+    } else {
+        Cow::Owned(list)
+    };
+    Some(Series {
+        first,
+        text,
+        distinct,
+    })
 }
 
 fn squeezed(text: &str) -> String {
@@ -88,7 +104,10 @@ fn link(gap: &str) -> Option<Link<'_>> {
     loop {
         rest = after_noise(rest);
         let Some(first) = rest.chars().next() else {
-            return Some(Link { joiner: joined.unwrap_or(Joiner::Comma), label: None });
+            return Some(Link {
+                joiner: joined.unwrap_or(Joiner::Comma),
+                label: None,
+            });
         };
         if first.is_numeric() {
             return None;
@@ -96,15 +115,24 @@ fn link(gap: &str) -> Option<Link<'_>> {
         if first.is_alphabetic() || first == '\\' {
             let word = &rest[..word_length(rest)];
             // "y" joins in Spanish and names in `y_2 =`.
-            let names = rest[word.len()..].trim_start().starts_with(['=', '_', '(', '^']);
+            let names = rest[word.len()..]
+                .trim_start()
+                .starts_with(['=', '_', '(', '^']);
             if let Some(found) = roles(word).joiner().filter(|_| !names) {
                 joined = Some(joined.map_or(found, |before| before.max(found)));
             } else if !(joined.is_some() && roles(word).hedge()) {
-                return Some(Link { joiner: joined.unwrap_or(Joiner::Comma), label: Some(label(rest)?) });
+                return Some(Link {
+                    joiner: joined.unwrap_or(Joiner::Comma),
+                    label: Some(label(rest)?),
+                });
             }
             rest = &rest[word.len()..];
         } else {
-            let found = if first == '=' { Joiner::Equals } else { Joiner::Comma };
+            let found = if first == '=' {
+                Joiner::Equals
+            } else {
+                Joiner::Comma
+            };
             joined = Some(joined.map_or(found, |before| before.max(found)));
             rest = &rest[first.len_utf8()..];
         }
@@ -115,7 +143,10 @@ fn link(gap: &str) -> Option<Link<'_>> {
 fn label(rest: &str) -> Option<&str> {
     let rest = rest.trim_end_matches([' ', '$', '(', '\\']).trim_end();
     let name = rest.strip_suffix('=')?.trim_end();
-    let plain = name.len() <= LONGEST_LABEL && name.chars().all(|c| c.is_alphanumeric() || "_{}()^'".contains(c));
+    let plain = name.len() <= LONGEST_LABEL
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_{}()^'".contains(c));
     plain.then_some(rest)
 }
 
@@ -135,14 +166,16 @@ fn label_before(before: &str) -> Option<&str> {
 
 fn word_length(rest: &str) -> usize {
     let head = usize::from(rest.starts_with('\\'));
-    rest[head..].find(|c: char| !c.is_alphabetic()).map_or(rest.len(), |end| (head + end).max(1))
+    rest[head..]
+        .find(|c: char| !c.is_alphabetic())
+        .map_or(rest.len(), |end| (head + end).max(1))
 }
 
 /// Skips blank space, maths delimiters, emphasis and text commands: they neither join nor part.
 fn after_noise(mut rest: &str) -> &str {
     const NOISE: &[&str] = &[
-        "\\text", "\\mbox", "\\textrm", "\\mathrm", "\\quad", "\\qquad", "\\,", "\\;", "\\!", "\\ ", "\\\\", "\\(",
-        "\\)", "\\[", "\\]", "$", "*", "{", "}", "~",
+        "\\text", "\\mbox", "\\textrm", "\\mathrm", "\\quad", "\\qquad", "\\,", "\\;", "\\!",
+        "\\ ", "\\\\", "\\(", "\\)", "\\[", "\\]", "$", "*", "{", "}", "~",
     ];
     loop {
         rest = rest.trim_start();

@@ -1,5 +1,5 @@
-//! Statements: "the answer is …", "答案：…", "la réponse est …". The last one that says something counts.
-//! A denial, a condition and an announcement without a value are no statements.
+//! Statements: "the answer is …", "答案：…", "la réponse est …". The last one that says something
+//! counts. A denial, a condition and an announcement without a value are no statements.
 
 use std::borrow::Cow;
 
@@ -30,19 +30,26 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         let Some(first) = text[at..].chars().next() else {
             continue;
         };
-        let opens_word =
-            text[..at].chars().next_back().is_none_or(|before| !before.is_alphabetic() || !is_spaced(first));
+        let opens_word = text[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|before| !before.is_alphabetic() || !is_spaced(first));
         if !opens_word {
             continue;
         }
         let Some(length) = name_length(&text[at..], first, names) else {
             continue;
         };
-        // What follows belongs to this name only up to the next one, so every byte is read for one name.
+        // What follows belongs to this name only up to the next one, so every byte is read for one
+        // name.
         let opens = opens_line(text, at);
         let direct = opens || !text[at..at + length].is_ascii();
         // Nothing is left where the next name is the end of this one, as 답 of 정답.
-        let connected = after_connector(text.get(at + length..end).unwrap_or_default(), opens, direct);
+        let connected = after_connector(
+            text.get(at + length..end).unwrap_or_default(),
+            opens,
+            direct,
+        );
         // A name of one to three letters is a word too; only "A: 5" makes it the name of an answer.
         let short = length <= SHORTEST_NAME && is_spaced(first);
         if let Some((value, how)) = connected
@@ -51,21 +58,33 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
             && let Some(found) = value_of(value, how, is_item(text, value), options)
         {
             let place = super::place(text, found.source);
-            let later = options.choices.then(|| choice::correction(&text[place.end..])).flatten();
+            let later = options
+                .choices
+                .then(|| choice::correction(&text[place.end..]))
+                .flatten();
             let later = later.or_else(|| retraction::correction(&text[place.end..]));
-            return Some(later.map_or(found, |later| Found { rule: Rule::Stated, ..later }));
+            return Some(later.map_or(found, |later| Found {
+                rule: Rule::Stated,
+                ..later
+            }));
         }
         end = at;
     }
     None
 }
 
-/// The names by the byte they open with, in either case: nearly every byte of a text is passed over by this alone.
+/// The names by the byte they open with, in either case: nearly every byte of a text is passed over
+/// by this alone.
 fn names_by_opening(options: &Options<'_>) -> Vec<Vec<&'static str>> {
     let mut names = vec![Vec::new(); 1 << u8::BITS];
     for name in answer_names(options.language) {
-        for c in name.chars().take(1).flat_map(|first| first.to_uppercase().chain([first])) {
-            let named: &mut Vec<&str> = &mut names[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])];
+        for c in name
+            .chars()
+            .take(1)
+            .flat_map(|first| first.to_uppercase().chain([first]))
+        {
+            let named: &mut Vec<&str> =
+                &mut names[usize::from(c.encode_utf8(&mut [0; 4]).as_bytes()[0])];
             if named.last() != Some(&name) {
                 named.push(name);
             }
@@ -84,7 +103,9 @@ fn opens_line(text: &str, at: usize) -> bool {
     // A line may open with "The final" and marks of a heading; longer openings are prose.
     const LONGEST_OPENING: usize = 32;
     let from = at.saturating_sub(LONGEST_OPENING);
-    let newline = text.as_bytes()[from..at].iter().rposition(|byte| *byte == b'\n');
+    let newline = text.as_bytes()[from..at]
+        .iter()
+        .rposition(|byte| *byte == b'\n');
     let line = match newline {
         Some(newline) => from + newline + 1,
         None if from == 0 => 0,
@@ -125,20 +146,33 @@ fn folded_prefix(rest: &str, name: &str) -> Option<usize> {
 fn is_undermined(text: &str, at: usize) -> bool {
     const WORDS: usize = 3;
     const BYTES: usize = 48;
-    let start = (0..=at).rev().take(BYTES).filter(|start| text.is_char_boundary(*start)).last().unwrap_or(at);
-    let clause = text[start..at].rsplit(['.', '\n', ',', '。', '，', ':', ';']).next().unwrap_or_default();
-    clause.rsplit(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty()).take(WORDS).enumerate().any(
-        |(distance, word)| {
+    let start = (0..=at)
+        .rev()
+        .take(BYTES)
+        .filter(|start| text.is_char_boundary(*start))
+        .last()
+        .unwrap_or(at);
+    let clause = text[start..at]
+        .rsplit(['.', '\n', ',', '。', '，', ':', ';'])
+        .next()
+        .unwrap_or_default();
+    clause
+        .rsplit(|c: char| !c.is_alphabetic())
+        .filter(|word| !word.is_empty())
+        .take(WORDS)
+        .enumerate()
+        .any(|(distance, word)| {
             let word = lower(word);
             // "to answer", but not "the solution to the answer".
             roles(&word).undermines() && (word != "to" || distance == 0)
-        },
-    )
+        })
 }
 
 /// Whether a value opens its line, where a minus before a blank marks an item of a list.
 fn is_item(text: &str, value: &str) -> bool {
-    text[..super::place(text, value).start].trim_end_matches([' ', '*', '_']).ends_with('\n')
+    text[..super::place(text, value).start]
+        .trim_end_matches([' ', '*', '_'])
+        .ends_with('\n')
 }
 
 /// The answer at the start of what a statement says; `item` where it opens a line of its own.
@@ -165,21 +199,29 @@ fn value_of<'a>(value: &'a str, how: How, item: bool, options: &Options<'_>) -> 
     if options.choices
         && let Some(letter) = choice::in_clause(&line.text[line.tokens.get(first)?.start..])
     {
-        return Some(Found { rule: Rule::Stated, ..letter });
+        return Some(Found {
+            rule: Rule::Stated,
+            ..letter
+        });
     }
     if runs::starts_value(&line, first)
         && let Ok(run) = runs::run_at(&line, first)
     {
         return qualify::value(&line, first, run, Rule::Stated);
     }
-    let sign = !item && qualify::sign_apart(&line, first) || qualify::sign_word(&line, first + 1) == Some(first);
+    let sign = !item && qualify::sign_apart(&line, first)
+        || qualify::sign_word(&line, first + 1) == Some(first);
     if sign
         && runs::starts_value(&line, first + 1)
         && let Ok(run) = runs::run_at(&line, first + 1)
         && !qualify::after(&line, run.end)
     {
         let (text, source) = qualify::signed(&line, first, run);
-        return Some(Found { text, source, rule: Rule::Stated });
+        return Some(Found {
+            text,
+            source,
+            rule: Rule::Stated,
+        });
     }
     let run = after_verb(&line, first);
     if run.is_none()
@@ -202,7 +244,11 @@ fn leading_display(value: &str) -> Option<Found<'_>> {
     }
     let inner = &value[span.inner_start..span.inner_end];
     let (text, source) = display::answer(inner)?;
-    Some(Found { text, source, rule: Rule::Stated })
+    Some(Found {
+        text,
+        source,
+        rule: Rule::Stated,
+    })
 }
 
 /// The value after the last verb of the first sentence: "the largest n is 34".
@@ -240,11 +286,17 @@ fn after_verb(line: &Line<'_>, first: usize) -> Option<Run> {
 fn ends_with_verb(word: &str) -> bool {
     const LONGEST: usize = 3;
     let wide = word.chars().next().is_some_and(|c| !is_spaced(c));
-    wide && word.char_indices().rev().take(LONGEST).any(|(at, _)| roles(&word[at..]).verb())
+    wide && word
+        .char_indices()
+        .rev()
+        .take(LONGEST)
+        .any(|(at, _)| roles(&word[at..]).verb())
 }
 
 fn sentence_end(line: &Line<'_>, first: usize) -> usize {
-    (first..line.tokens.len()).find(|at| line.tokens[*at].kind == Kind::Stop).unwrap_or(line.tokens.len())
+    (first..line.tokens.len())
+        .find(|at| line.tokens[*at].kind == Kind::Stop)
+        .unwrap_or(line.tokens.len())
 }
 
 /// An answer in words, up to the end of its clause.
@@ -258,10 +310,16 @@ fn clause<'a>(line: &Line<'a>, first: usize, how: How) -> Option<Found<'a>> {
         .filter(|token| matches!(token.kind, Kind::Word | Kind::Name))
         .map(|token| {
             let word = &line.text[token.start..token.end];
-            if word.starts_with(is_spaced) { 1 } else { word.chars().count().div_ceil(2) }
+            if word.starts_with(is_spaced) {
+                1
+            } else {
+                word.chars().count().div_ceil(2)
+            }
         })
         .sum();
-    let digits = line.tokens[first..end].iter().any(|token| token.kind == Kind::Number);
+    let digits = line.tokens[first..end]
+        .iter()
+        .any(|token| token.kind == Kind::Number);
     let opening = line.str(first);
     let announces = line.roles(first).announces();
     // With a number in it, only a name and its number are an answer in words: "is June 5".
@@ -270,7 +328,11 @@ fn clause<'a>(line: &Line<'a>, first: usize, how: How) -> Option<Found<'a>> {
         return None;
     }
     let source = tidy(&line.text[line.tokens[first].start..line.tokens[end - 1].end]);
-    (!source.is_empty()).then_some(Found { text: Cow::Borrowed(source), source, rule: Rule::Stated })
+    (!source.is_empty()).then_some(Found {
+        text: Cow::Borrowed(source),
+        source,
+        rule: Rule::Stated,
+    })
 }
 
 #[cfg(test)]
@@ -307,31 +369,58 @@ mod tests {
 
     #[test]
     fn the_last_statement_counts() {
-        assert_eq!(stated("Answer: 41 was a guess.\nAnswer: 42").as_deref(), Some("42"));
-        assert_eq!(stated("Final Answer: The final answer is $7$. I hope it is correct.").as_deref(), Some("7"));
+        assert_eq!(
+            stated("Answer: 41 was a guess.\nAnswer: 42").as_deref(),
+            Some("42")
+        );
+        assert_eq!(
+            stated("Final Answer: The final answer is $7$. I hope it is correct.").as_deref(),
+            Some("7")
+        );
     }
 
     #[test]
     fn a_statement_hands_over_chains_lists_and_alternatives_whole() {
-        assert_eq!(stated("the answer is 35 + 70 = 105.").as_deref(), Some("35 + 70 = 105"));
-        assert_eq!(stated("The answer is $5$ or $6$.").as_deref(), Some("5 or 6"));
+        assert_eq!(
+            stated("the answer is 35 + 70 = 105.").as_deref(),
+            Some("35 + 70 = 105")
+        );
+        assert_eq!(
+            stated("The answer is $5$ or $6$.").as_deref(),
+            Some("5 or 6")
+        );
         assert_eq!(stated("Answer: 7 7 7").as_deref(), Some("7 7 7"));
-        assert_eq!(stated("The answer is 10, but it was close to 9.").as_deref(), Some("10"));
+        assert_eq!(
+            stated("The answer is 10, but it was close to 9.").as_deref(),
+            Some("10")
+        );
     }
 
     #[test]
     fn words_between_name_and_value_are_skipped() {
-        assert_eq!(stated("The answer to the last part is approximately 3.2 km.").as_deref(), Some("3.2 km"));
+        assert_eq!(
+            stated("The answer to the last part is approximately 3.2 km.").as_deref(),
+            Some("3.2 km")
+        );
         assert_eq!(stated("Answer (in cm): 5").as_deref(), Some("5"));
-        assert_eq!(stated("Final Answer: The largest $n$ is 34.").as_deref(), Some("34"));
-        assert_eq!(stated("### Final Answer\n\n\\[ 9 \\]").as_deref(), Some("9"));
+        assert_eq!(
+            stated("Final Answer: The largest $n$ is 34.").as_deref(),
+            Some("34")
+        );
+        assert_eq!(
+            stated("### Final Answer\n\n\\[ 9 \\]").as_deref(),
+            Some("9")
+        );
     }
 
     #[test]
     fn an_answer_in_words_is_one() {
         assert_eq!(stated("The answer is Monday.").as_deref(), Some("Monday"));
         assert_eq!(stated("The answer is no.").as_deref(), Some("no"));
-        assert_eq!(stated("Answer: no real solutions").as_deref(), Some("no real solutions"));
+        assert_eq!(
+            stated("Answer: no real solutions").as_deref(),
+            Some("no real solutions")
+        );
         assert_eq!(stated("The answer is June 5.").as_deref(), Some("June 5"));
     }
 
@@ -350,8 +439,14 @@ mod tests {
         ] {
             assert_eq!(stated(text).as_deref(), Some("-7"), "{text}");
         }
-        assert_eq!(stated("The answer is minus (7 + 3).").as_deref(), Some("-(7 + 3)"));
-        assert_eq!(stated("The answer is minus $7 + 3$.").as_deref(), Some("minus $7 + 3$"));
+        assert_eq!(
+            stated("The answer is minus (7 + 3).").as_deref(),
+            Some("-(7 + 3)")
+        );
+        assert_eq!(
+            stated("The answer is minus $7 + 3$.").as_deref(),
+            Some("minus $7 + 3$")
+        );
         assert_eq!(stated("Answer:\n- 7 apples").as_deref(), Some("7"));
     }
 
@@ -375,7 +470,10 @@ mod tests {
             "twice 7",
             "less than minus 7",
         ] {
-            for text in [format!("The answer is {phrase}."), format!("Answer: {phrase}, it seems")] {
+            for text in [
+                format!("The answer is {phrase}."),
+                format!("Answer: {phrase}, it seems"),
+            ] {
                 assert_eq!(stated(&text).as_deref(), Some(phrase), "{text}");
             }
         }
@@ -389,7 +487,11 @@ mod tests {
         ] {
             assert_eq!(stated(text).as_deref(), Some(answer), "{text}");
         }
-        for denied in ["The answer is never 7.", "Answer: it cannot be 7", "The answer is definitely not 7."] {
+        for denied in [
+            "The answer is never 7.",
+            "Answer: it cannot be 7",
+            "The answer is definitely not 7.",
+        ] {
             assert_eq!(stated(denied), None, "{denied}");
         }
     }
@@ -410,7 +512,10 @@ mod tests {
 
     #[test]
     fn a_short_name_needs_its_language_and_a_line_of_its_own() {
-        let french = Options { language: Some("fr"), ..Options::default() };
+        let french = Options {
+            language: Some("fr"),
+            ..Options::default()
+        };
         let read = |text| last(text, &french).map(|found| found.text.into_owned());
         assert_eq!(read("R : 5").as_deref(), Some("5"));
         assert_eq!(stated("R : 5"), None);

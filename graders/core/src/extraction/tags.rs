@@ -35,7 +35,11 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
         let source = tidy(inner);
         if !source.is_empty() {
             sources.push(source);
-            members.push(Member { start, end, text: Cow::Borrowed(source) });
+            members.push(Member {
+                start,
+                end,
+                text: Cow::Borrowed(source),
+            });
         }
         if members.len() == series::MOST_MEMBERS {
             break;
@@ -63,7 +67,9 @@ fn tag(rest: &str, name: &str) -> Option<usize> {
     }
     let after = &rest[name.len()..];
     let blank = after.len() - after.trim_start_matches(' ').len();
-    after[blank..].starts_with('>').then_some(name.len() + blank + 1)
+    after[blank..]
+        .starts_with('>')
+        .then_some(name.len() + blank + 1)
 }
 
 /// What a tag holds, as one answer: a sentence inside it is read as the completion would be.
@@ -74,7 +80,10 @@ fn content<'a>(source: &'a str, options: &Options<'_>) -> Found<'a> {
         && let Some(letter) = choice::in_clause(source)
         && words(source, MOST_WORDS) > 0
     {
-        return Found { rule: Rule::AnswerTag, ..letter };
+        return Found {
+            rule: Rule::AnswerTag,
+            ..letter
+        };
     }
     let sentence = words(source, MOST_WORDS) > MOST_WORDS;
     // Of a tag that holds a whole essay its end is read, as of a text.
@@ -82,9 +91,16 @@ fn content<'a>(source: &'a str, options: &Options<'_>) -> Found<'a> {
     stated::inside(ending, Rule::AnswerTag, options)
         .or_else(|| {
             let found = sentence.then(|| last::conclusion(ending)).flatten()?;
-            Some(Found { rule: Rule::AnswerTag, ..found })
+            Some(Found {
+                rule: Rule::AnswerTag,
+                ..found
+            })
         })
-        .unwrap_or_else(|| Found { text: quantity::upright(source), source, rule: Rule::AnswerTag })
+        .unwrap_or_else(|| Found {
+            text: quantity::upright(source),
+            source,
+            rule: Rule::AnswerTag,
+        })
 }
 
 /// How much of an answer is read to tell a value from prose, in bytes.
@@ -92,7 +108,12 @@ const OPENING: usize = 4096;
 
 /// Words of prose at the start of `text`; counting stops past `enough`.
 fn words(text: &str, enough: usize) -> usize {
-    Line::read(opening(text, OPENING)).tokens.iter().filter(|token| token.kind == Kind::Word).take(enough + 1).count()
+    Line::read(opening(text, OPENING))
+        .tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Word)
+        .take(enough + 1)
+        .count()
 }
 
 /// Most headings after an answer that are passed over on the way back to it.
@@ -116,23 +137,32 @@ pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'
         }
         let source = tidy(line);
         if is_answer(source, rest.trim_start().is_empty()) {
-            return Some(stated::inside(closing(source, CLOSING), Rule::Hashes, options).unwrap_or_else(|| Found {
-                text: quantity::upright(source),
-                source,
-                rule: Rule::Hashes,
-            }));
+            return Some(
+                stated::inside(closing(source, CLOSING), Rule::Hashes, options).unwrap_or_else(
+                    || Found {
+                        text: quantity::upright(source),
+                        source,
+                        rule: Rule::Hashes,
+                    },
+                ),
+            );
         }
     }
     None
 }
 
-/// Whether a line after `####` is an answer: it starts like a value, or is one or two words that end the text.
+/// Whether a line after `####` is an answer: it starts like a value, or is one or two words that
+/// end the text.
 fn is_answer(source: &str, ends_text: bool) -> bool {
     if source.is_empty() {
         return false;
     }
     let line = Line::read(opening(source, OPENING));
-    let words = line.tokens.iter().filter(|token| matches!(token.kind, Kind::Word)).count();
+    let words = line
+        .tokens
+        .iter()
+        .filter(|token| matches!(token.kind, Kind::Word))
+        .count();
     let value = super::runs::starts_value(&line, 0);
     value && (words <= 4 || ends_text) || ends_text && words <= 2
 }

@@ -1,6 +1,9 @@
-//! Prose with maths in it as tokens: numbers, maths, operators, words. Decides what stands alone; decides no answer.
+//! Prose with maths in it as tokens: numbers, maths, operators, words. Decides what stands alone;
+//! decides no answer.
 
-use super::characters::{is_ideographic, is_letter, is_name_symbol, is_superscript, number_length, subscript_length};
+use super::characters::{
+    is_ideographic, is_letter, is_name_symbol, is_superscript, number_length, subscript_length,
+};
 use super::maths_spans::{self, Span};
 use super::words::{Roles, roles};
 
@@ -53,13 +56,21 @@ impl<'a> Line<'a> {
     /// Reads `text`.
     pub(super) fn read(text: &'a str) -> Self {
         let spans = maths_spans::spans(text);
-        let mut reader = Reader { text, at: 0, tokens: Vec::new(), groups_close: true };
+        let mut reader = Reader {
+            text,
+            at: 0,
+            tokens: Vec::new(),
+            groups_close: true,
+        };
         for span in spans {
             reader.read_to(span.start);
             reader.maths(span);
         }
         reader.read_to(text.len());
-        Self { text, tokens: reader.tokens }
+        Self {
+            text,
+            tokens: reader.tokens,
+        }
     }
 
     /// The characters of a token.
@@ -70,7 +81,10 @@ impl<'a> Line<'a> {
 
     /// What a token's word may mean.
     pub(super) fn roles(&self, index: usize) -> Roles {
-        self.tokens.get(index).map(|token| token.roles).unwrap_or_default()
+        self.tokens
+            .get(index)
+            .map(|token| token.roles)
+            .unwrap_or_default()
     }
 
     /// Whether nothing stands between a token and the one before it.
@@ -98,8 +112,8 @@ struct Reader<'a> {
     text: &'a str,
     at: usize,
     tokens: Vec<Token>,
-    /// Cleared once an argument turns out never to be closed: from then on braces are read one by one, so that no brace is
-    /// searched for twice.
+    /// Cleared once an argument turns out never to be closed: from then on braces are read one by
+    /// one, so that no brace is searched for twice.
     groups_close: bool,
 }
 
@@ -110,13 +124,20 @@ impl Reader<'_> {
             Kind::Word | Kind::Name => roles(&self.text[start..end]),
             _ => Roles::default(),
         };
-        self.tokens.push(Token { kind, start, end, inner: (start, end), roles });
+        self.tokens.push(Token {
+            kind,
+            start,
+            end,
+            inner: (start, end),
+            roles,
+        });
         self.at = end;
     }
 
     fn maths(&mut self, span: Span) {
-        let blank =
-            self.text[span.inner_start..span.inner_end].chars().all(|c| !c.is_alphanumeric() && c != '∞' && c != '∅');
+        let blank = self.text[span.inner_start..span.inner_end]
+            .chars()
+            .all(|c| !c.is_alphanumeric() && c != '∞' && c != '∅');
         self.tokens.push(Token {
             kind: if blank { Kind::Other } else { Kind::Maths },
             start: span.start,
@@ -127,7 +148,8 @@ impl Reader<'_> {
         self.at = span.end;
     }
 
-    /// Reads tokens up to the byte `end`. What begins before it may end after it only by an unclosed delimiter.
+    /// Reads tokens up to the byte `end`. What begins before it may end after it only by an
+    /// unclosed delimiter.
     fn read_to(&mut self, end: usize) {
         while self.at < end {
             let rest = &self.text[self.at..end];
@@ -161,11 +183,25 @@ impl Reader<'_> {
             Some('.') => self.dot_joins_word(),
             _ => false,
         };
-        let letters = after.len() - after.trim_start_matches(|c: char| c.is_ascii_alphabetic()).len();
-        let ordinal = matches!(&after[..letters], "st" | "nd" | "rd" | "th" | "D" | "er" | "ème" | "º");
-        let compound =
-            after.starts_with('-') && after[1..].chars().take(2).filter(char::is_ascii_lowercase).count() == 2;
-        let counted = self.tokens.last().is_some_and(|token| token.kind == Kind::Word && token.roles.numbered());
+        let letters = after.len()
+            - after
+                .trim_start_matches(|c: char| c.is_ascii_alphabetic())
+                .len();
+        let ordinal = matches!(
+            &after[..letters],
+            "st" | "nd" | "rd" | "th" | "D" | "er" | "ème" | "º"
+        );
+        let compound = after.starts_with('-')
+            && after[1..]
+                .chars()
+                .take(2)
+                .filter(char::is_ascii_lowercase)
+                .count()
+                == 2;
+        let counted = self
+            .tokens
+            .last()
+            .is_some_and(|token| token.kind == Kind::Word && token.roles.numbered());
         if glued_left || ordinal || compound || counted || self.enumerates(after) {
             self.push(Kind::Word, length + if ordinal { letters } else { 0 });
         } else {
@@ -178,9 +214,9 @@ impl Reader<'_> {
         let mut last = self.tokens.iter().rev();
         let hyphen = last.next();
         let word = last.next();
-        hyphen
-            .zip(word)
-            .is_some_and(|(hyphen, word)| word.kind == Kind::Word && word.end == hyphen.start && hyphen.end == self.at)
+        hyphen.zip(word).is_some_and(|(hyphen, word)| {
+            word.kind == Kind::Word && word.end == hyphen.start && hyphen.end == self.at
+        })
     }
 
     /// Whether the dot before this number hangs on a word or a name: "v1.7", "Fig.7".
@@ -198,7 +234,10 @@ impl Reader<'_> {
 
     /// Whether this number numbers a line: "1. Add the terms".
     fn enumerates(&self, after: &str) -> bool {
-        let opens_line = self.tokens.last().is_none_or(|token| &self.text[token.start..token.end] == "\n");
+        let opens_line = self
+            .tokens
+            .last()
+            .is_none_or(|token| &self.text[token.start..token.end] == "\n");
         opens_line
             && after.strip_prefix(['.', ')']).is_some_and(|rest| {
                 let line = rest.lines().next().unwrap_or_default();
@@ -207,7 +246,10 @@ impl Reader<'_> {
     }
 
     fn word(&mut self, rest: &str) {
-        if ABBREVIATIONS.iter().any(|abbreviation| rest.starts_with(abbreviation)) {
+        if ABBREVIATIONS
+            .iter()
+            .any(|abbreviation| rest.starts_with(abbreviation))
+        {
             return self.push(Kind::Word, "p.m.".len());
         }
         let ideographic = rest.starts_with(is_ideographic);
@@ -230,10 +272,17 @@ impl Reader<'_> {
         }
         let word = &rest[..length];
         let single = letters == 1 && word.is_ascii();
-        let glued_to_number =
-            single && self.tokens.last().is_some_and(|token| token.end == self.at && token.kind == Kind::Number);
+        let glued_to_number = single
+            && self
+                .tokens
+                .last()
+                .is_some_and(|token| token.end == self.at && token.kind == Kind::Number);
         if single || roles(word).function() {
-            let subscript = if glued_to_number { 0 } else { subscript_length(&rest[length..]) };
+            let subscript = if glued_to_number {
+                0
+            } else {
+                subscript_length(&rest[length..])
+            };
             self.push(Kind::Name, length + subscript);
         } else {
             self.push(Kind::Word, length.max(1));
@@ -241,7 +290,9 @@ impl Reader<'_> {
     }
 
     fn command(&mut self, rest: &str) {
-        let name = rest[1..].find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len() - 1);
+        let name = rest[1..]
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len() - 1);
         if name == 0 {
             let Some(c) = rest[1..].chars().next() else {
                 return self.push(Kind::Other, 1);
@@ -259,12 +310,14 @@ impl Reader<'_> {
         }
         let length = 1 + name;
         match &rest[1..length] {
-            "le" | "leq" | "leqslant" | "ge" | "geq" | "geqslant" | "ne" | "neq" | "lt" | "gt" | "approx" | "in"
-            | "equiv" | "sim" => self.push(Kind::Relation, length),
-            "times" | "cdot" | "div" | "pm" | "mp" | "cup" | "cap" | "setminus" | "bmod" | "mod" => {
+            "le" | "leq" | "leqslant" | "ge" | "geq" | "geqslant" | "ne" | "neq" | "lt" | "gt"
+            | "approx" | "in" | "equiv" | "sim" => self.push(Kind::Relation, length),
+            "times" | "cdot" | "div" | "pm" | "mp" | "cup" | "cap" | "setminus" | "bmod"
+            | "mod" => {
                 self.push(Kind::Operator, length);
             }
-            "left" | "right" | "big" | "Big" | "bigl" | "bigr" | "quad" | "qquad" | "displaystyle" => self.at += length,
+            "left" | "right" | "big" | "Big" | "bigl" | "bigr" | "quad" | "qquad"
+            | "displaystyle" => self.at += length,
             "circ" | "degree" | "prime" => self.push(Kind::Suffix, length),
             "Rightarrow" | "implies" | "rightarrow" | "to" | "therefore" | "iff" | "because" => {
                 self.push(Kind::Other, length);
@@ -276,7 +329,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Length of the `[…]` and `{…}` that follow a command, and of one digit where none do (`\frac12`).
+    /// Length of the `[…]` and `{…}` that follow a command, and of one digit where none do
+    /// (`\frac12`).
     fn arguments_length(&mut self, rest: &str) -> usize {
         let bytes = rest.as_bytes();
         let mut at = 0;
@@ -328,19 +382,24 @@ impl Reader<'_> {
             '_' | '`' => self.at += length,
             '=' if next == Some('>') => self.push(Kind::Other, 2),
             '-' if next == Some('>') => self.push(Kind::Other, 2),
-            '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => self.push(Kind::Other, 1),
+            '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => {
+                self.push(Kind::Other, 1)
+            }
             '<' | '>' | '!' | '=' if next == Some('=') => self.push(Kind::Relation, 2),
-            '=' | '<' | '>' | '≤' | '≥' | '≠' | '≈' | '≡' | '∈' | '＝' | '⩽' | '⩾' => {
+            '=' | '<' | '>' | '≤' | '≥' | '≠' | '≈' | '≡' | '∈' | '＝' | '⩽' | '⩾' =>
+            {
                 self.push(Kind::Relation, length);
             }
             '!' | '！' => {
                 let factorial = c == '!'
                     && before.is_some_and(|c| c.is_alphanumeric() || c == ')')
-                    && rest[1..].trim_start_matches(' ').starts_with(['/', '*', '+', '-', '=', '^', ')', ',']);
+                    && rest[1..]
+                        .trim_start_matches(' ')
+                        .starts_with(['/', '*', '+', '-', '=', '^', ')', ',']);
                 self.push(if factorial { Kind::Suffix } else { Kind::Stop }, length);
             }
-            '+' | '-' | '−' | '–' | '/' | '^' | '×' | '÷' | '·' | '∙' | '⋅' | '±' | '∓' | '∪' | '∩' | '∖' | '|' =>
-            {
+            '+' | '-' | '−' | '–' | '/' | '^' | '×' | '÷' | '·' | '∙' | '⋅' | '±' | '∓' | '∪'
+            | '∩' | '∖' | '|' => {
                 self.push(Kind::Operator, length);
             }
             ':' if digits(before) && digits(next) => self.push(Kind::Operator, 1),
@@ -348,7 +407,9 @@ impl Reader<'_> {
             ')' | ']' | '}' => self.push(Kind::Close, 1),
             ',' | '，' | '、' | ';' | '；' => self.push(Kind::Separator, length),
             '.' | '。' | '．' | '?' | '？' => self.push(Kind::Stop, length),
-            '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => self.push(Kind::Suffix, length),
+            '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {
+                self.push(Kind::Suffix, length)
+            }
             '$' | '€' | '£' | '¥' | '￥' | '₹' | '₽' | '₩' | '¢' => {
                 let run = rest.len() - rest.trim_start_matches('$').len();
                 if run > 1 {
@@ -365,11 +426,18 @@ impl Reader<'_> {
     fn star(&mut self, rest: &str, before: Option<char>, next: Option<char>) {
         let run = rest.bytes().take_while(|byte| *byte == b'*').count();
         let after = rest[run..].chars().next();
-        let operand = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || "()\\.".contains(c));
-        let spaced = before.is_some_and(char::is_whitespace) && next.is_some_and(char::is_whitespace);
-        let opens_line = self.tokens.last().is_none_or(|token| token.kind == Kind::Stop);
+        let operand =
+            |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || "()\\.".contains(c));
+        let spaced =
+            before.is_some_and(char::is_whitespace) && next.is_some_and(char::is_whitespace);
+        let opens_line = self
+            .tokens
+            .last()
+            .is_none_or(|token| token.kind == Kind::Stop);
         let multiplies = run == 1 && !opens_line && (spaced || operand(before) && operand(after));
-        let raises = run == 2 && operand(before) && after.is_some_and(|c| c.is_ascii_digit() || "(-".contains(c));
+        let raises = run == 2
+            && operand(before)
+            && after.is_some_and(|c| c.is_ascii_digit() || "(-".contains(c));
         if multiplies || raises {
             self.push(Kind::Operator, run);
         } else {
@@ -392,8 +460,10 @@ mod tests {
 
     #[test]
     fn a_number_keeps_its_grouping_decimals_and_exponent() {
-        for number in ["1,234.56", "1,000.99", "2,74", "6.022e23", "0.333...", "12{,}000", "3.5E-7", ".5", "½", "１２"]
-        {
+        for number in [
+            "1,234.56", "1,000.99", "2,74", "6.022e23", "0.333...", "12{,}000", "3.5E-7", ".5",
+            "½", "１２",
+        ] {
             assert_eq!(numbers(&format!("it is {number} now")), [number]);
         }
         assert_eq!(numbers("It is 5. And 6, 7."), ["5", "6", "7"]);
@@ -425,7 +495,10 @@ mod tests {
     fn stars_multiply_or_mark_emphasis() {
         let operators = |text| {
             let line = Line::read(text);
-            line.tokens.iter().filter(|token| token.kind == Kind::Operator).count()
+            line.tokens
+                .iter()
+                .filter(|token| token.kind == Kind::Operator)
+                .count()
         };
         assert_eq!(operators("79 * 2"), 1);
         assert_eq!(operators("9**9"), 1);

@@ -1,4 +1,5 @@
-//! Cuts what surrounds an answer and is not part of it: blank space, delimiters, emphasis, closing punctuation. Changes nothing inside.
+//! Cuts what surrounds an answer and is not part of it: blank space, delimiters, emphasis, closing
+//! punctuation. Changes nothing inside.
 
 /// Delimiters that are cut where one stands on each side and none inside.
 const PAIRS: &[(&str, &str)] = &[
@@ -58,7 +59,9 @@ fn blank(mut text: &str) -> &str {
 
 fn unwrapped(text: &str) -> &str {
     for (open, close) in PAIRS {
-        if let Some(inner) = text.strip_prefix(open).and_then(|rest| rest.strip_suffix(close))
+        if let Some(inner) = text
+            .strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
             && !inner.ends_with('\\')
             && !inner.is_empty()
             && !inner.contains(open)
@@ -70,11 +73,18 @@ fn unwrapped(text: &str) -> &str {
     text
 }
 
-/// Without one mark of the end of a sentence. "P.M." stays whole. `!` stays: it may be a factorial. An ellipsis stays: it may continue a decimal.
+/// Without one mark of the end of a sentence. "P.M." stays whole. `!` stays: it may be a factorial.
+/// An ellipsis stays: it may continue a decimal.
 fn closing(text: &str) -> &str {
-    let rest = text.strip_suffix(['.', '。', '．', ';', '；', ',', '，', '、', ':', '：']).unwrap_or(text);
+    let rest = text
+        .strip_suffix(['.', '。', '．', ';', '；', ',', '，', '、', ':', '：'])
+        .unwrap_or(text);
     let abbreviates = rest.ends_with(".M") || rest.ends_with(".m");
-    if abbreviates || rest.ends_with(['.', '\\']) { text } else { rest }
+    if abbreviates || rest.ends_with(['.', '\\']) {
+        text
+    } else {
+        rest
+    }
 }
 
 #[cfg(test)]
@@ -83,14 +93,32 @@ mod tests {
 
     #[test]
     fn delimiters_emphasis_and_punctuation_go() {
-        for text in ["5", " **5**. ", "$5$.", "$$ 5. $$", "\\(5\\)。", "\\[ 5 \\, \\]", "`5`", "**$5$**", "\\quad 5"] {
+        for text in [
+            "5",
+            " **5**. ",
+            "$5$.",
+            "$$ 5. $$",
+            "\\(5\\)。",
+            "\\[ 5 \\, \\]",
+            "`5`",
+            "**$5$**",
+            "\\quad 5",
+        ] {
             assert_eq!(tidy(text), "5", "{text}");
         }
     }
 
     #[test]
     fn what_belongs_to_the_answer_stays() {
-        for text in ["5!", "0.333...", "$5$ and $6$", "\\$5\\$", "(1, 2)", "2*3", "5\\%"] {
+        for text in [
+            "5!",
+            "0.333...",
+            "$5$ and $6$",
+            "\\$5\\$",
+            "(1, 2)",
+            "2*3",
+            "5\\%",
+        ] {
             assert_eq!(tidy(text), text);
         }
     }

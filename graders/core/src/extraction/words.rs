@@ -1,4 +1,5 @@
-//! What a word means for an answer: one look-up for each word, in the tables of [`languages`](super::languages) and [`phrases`](super::phrases). Reads no text.
+//! What a word means for an answer: one look-up for each word, in the tables of
+//! [`languages`](super::languages) and [`phrases`](super::phrases). Reads no text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,11 +7,12 @@ use std::sync::LazyLock;
 
 use super::languages::LANGUAGES;
 use super::phrases::{
-    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS, QUALIFIES_BEFORE,
-    SUBORDINATES, SUPPOSES, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS,
+    QUALIFIES_BEFORE, SUBORDINATES, SUPPOSES, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
 
-/// What stands between two answers of one list. The order says which wins where several stand there.
+/// What stands between two answers of one list. The order says which wins where several stand
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Joiner {
     Comma,
@@ -144,7 +146,10 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(INTERJECTIONS, bit::interjects);
     add(OPENERS, bit::opens);
     for phrase in QUALIFIES_BEFORE {
-        add(&[phrase.rsplit(' ').next().unwrap_or(phrase)], bit::ends_qualifier);
+        add(
+            &[phrase.rsplit(' ').next().unwrap_or(phrase)],
+            bit::ends_qualifier,
+        );
     }
     table
 });
@@ -166,7 +171,9 @@ pub(super) fn roles(word: &str) -> Roles {
 pub(super) fn answer_names(language: Option<&str>) -> impl Iterator<Item = &'static str> {
     let known = language.map(str::to_lowercase);
     LANGUAGES.iter().flat_map(move |entry| {
-        let matches = known.as_deref().is_some_and(|known| entry.names.contains(&known));
+        let matches = known
+            .as_deref()
+            .is_some_and(|known| entry.names.contains(&known));
         let short: &[&str] = if matches { entry.answer_if_known } else { &[] };
         entry.answer.iter().chain(short).copied()
     })
@@ -179,7 +186,11 @@ pub(super) fn lower(word: &str) -> Cow<'_, str> {
     } else {
         !word.chars().any(|c| c.is_uppercase() || c == '’')
     };
-    if plain { Cow::Borrowed(word) } else { Cow::Owned(word.to_lowercase().replace('’', "'")) }
+    if plain {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.to_lowercase().replace('’', "'"))
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! Reward models as the rest of the house sees them: loaded under a name, asked for scores, replaced while they are asked.
+//! Reward models as the rest of the house sees them: loaded under a name, asked for scores,
+//! replaced while they are asked.
 //!
-//! A score never comes without the version of the model that gave it, and the raw number never without its [`Scale`].
+//! A score never comes without the version of the model that gave it, and the raw number never
+//! without its [`Scale`].
 
 mod numbers;
 
@@ -29,8 +31,8 @@ pub enum ModelInput {
     },
     /// A text as it is: no template, the special tokens that the tokenizer adds by itself.
     Text(Arc<str>),
-    /// A text that brings its own special tokens: none is added, but the end-of-sequence token where `ended` asks for exactly one at
-    /// the end and the text has none there.
+    /// A text that brings its own special tokens: none is added, but the end-of-sequence token
+    /// where `ended` asks for exactly one at the end and the text has none there.
     Bare {
         /// The text.
         text: Arc<str>,
@@ -49,7 +51,8 @@ pub enum Truncate {
     /// It is refused: a model that does not see the end of an answer says nothing about it.
     #[default]
     Refuse,
-    /// Tokens are cut from the start of the prompt; template and completion stay whole. Refused where that is not enough.
+    /// Tokens are cut from the start of the prompt; template and completion stay whole. Refused
+    /// where that is not enough.
     PromptLeft,
     /// The first tokens are cut, the special ones at the start stay.
     Left,
@@ -106,8 +109,9 @@ pub enum Readout {
 pub struct ModelScore {
     /// Everything it said.
     pub readout: Readout,
-    /// The one number that stands for it, on the model's scale: the scalar, the probability of the positive labels, the least of
-    /// the steps, or the cosine with the reference; `None` for classes without a positive one and for embeddings alone.
+    /// The one number that stands for it, on the model's scale: the scalar, the probability of the
+    /// positive labels, the least of the steps, or the cosine with the reference; `None` for
+    /// classes without a positive one and for embeddings alone.
     pub raw: Option<f32>,
     /// [`ModelScore::raw`] under the model's declared normalisation, 0 to 1.
     pub score: Option<f64>,
@@ -132,7 +136,8 @@ pub enum Refusal {
     },
     /// The prompt leaves no room.
     #[error(
-        "prompt and completion have {tokens} tokens, and the model reads at most {max}; cut the prompt, or allow `truncate: \"prompt_left\"`"
+        "prompt and completion have {tokens} tokens, and the model reads at most {max}; cut the \
+         prompt, or allow `truncate: \"prompt_left\"`"
     )]
     PromptTooLong {
         /// Tokens in all.
@@ -167,7 +172,8 @@ pub struct ModelInfo {
     pub architecture: String,
     /// The head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
     pub head: &'static str,
-    /// The row the head reads, as options write it: `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, `token:ID`.
+    /// The row the head reads, as options write it: `last`, `hf_nonpad`, `first_pad`, `cls`,
+    /// `mean`, `token:ID`.
     pub pooling: String,
     /// Scale of `raw`.
     pub scale: Scale,
@@ -250,7 +256,10 @@ pub enum ModelError {
     #[error("{0}")]
     NotLoadable(String),
     /// The model has another version than the expected one.
-    #[error("the model `{name}` has version {version}, not {expected}; read `GET /v1/reward-models` and decide anew")]
+    #[error(
+        "the model `{name}` has version {version}, not {expected}; read `GET /v1/reward-models` \
+         and decide anew"
+    )]
     OtherVersion {
         /// The model.
         name: String,
@@ -268,7 +277,9 @@ pub enum ModelError {
         retry_after: Duration,
     },
     /// The request alone is more than ever fits.
-    #[error("the request has {tokens} tokens, and at most {limit} may wait; send fewer inputs at once")]
+    #[error(
+        "the request has {tokens} tokens, and at most {limit} may wait; send fewer inputs at once"
+    )]
     TooLarge {
         /// Its tokens.
         tokens: u64,
@@ -318,8 +329,13 @@ pub trait RewardModels: Send + Sync {
     /// Scores inputs. Dropping the future gives their place in the queue up.
     fn score(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>>;
 
-    /// Loads a model under a name, or replaces the one there; requests go on meanwhile and meet one version each.
-    fn load(&self, name: String, load: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>>;
+    /// Loads a model under a name, or replaces the one there; requests go on meanwhile and meet one
+    /// version each.
+    fn load(
+        &self,
+        name: String,
+        load: ModelLoad,
+    ) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>>;
 
     /// Takes a model away. What waits for it is still answered.
     ///
@@ -327,7 +343,8 @@ pub trait RewardModels: Send + Sync {
     /// [`ModelError::Unknown`].
     fn unload(&self, name: &str) -> Result<(), ModelError>;
 
-    /// Refuses new requests, answers those that wait, and refuses what is left when `patience` runs out.
+    /// Refuses new requests, answers those that wait, and refuses what is left when `patience` runs
+    /// out.
     fn stop(&self, patience: Duration) -> BoxFuture<'_, ()> {
         let _ = patience;
         Box::pin(std::future::ready(()))

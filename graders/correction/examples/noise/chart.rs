@@ -1,5 +1,6 @@
-//! The picture: accuracy by estimator under fresh and under persistent noise, and systematic false negatives against the share
-//! appealed. Owns marks and places; numbers are handed in. Plain SVG without script, light and dark by the reader's setting.
+//! The picture: accuracy by estimator under fresh and under persistent noise, and systematic false
+//! negatives against the share appealed. Owns marks and places; numbers are handed in. Plain SVG
+//! without script, light and dark by the reader's setting.
 
 use std::fmt::Write as _;
 
@@ -15,12 +16,8 @@ const HEIGHT: f64 = 1_140.0;
 const LEFT: f64 = 60.0;
 const RIGHT: f64 = 880.0;
 
-const STYLE: &str = "\
-text{font:14px system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}\
-.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.w{stroke:#222;stroke-width:1.3}.d{stroke:#c02020;stroke-width:2.5}\
-.s0{fill:#4c78a8}.s1{fill:#e08a2c}.s2{fill:#4f9d57}.s3{fill:#8a62a8}.s4{fill:#9a6b52}.s5{fill:#3aa0a8}.f{fill-opacity:.45}.l{fill:none;stroke:#8a62a8;stroke-width:2}\
-@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}.w{stroke:#eee}\
-.d{stroke:#ff6b6b}.s0{fill:#6f9fd0}.s1{fill:#f0a552}.s2{fill:#6dbb75}.s3{fill:#ab85c8}.s4{fill:#bd8d73}.s5{fill:#5cc0c8}.l{stroke:#ab85c8}}";
+const STYLE: &str = "text{font:14px \
+system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.w{stroke:#222;stroke-width:1.3}.d{stroke:#c02020;stroke-width:2.5}.s0{fill:#4c78a8}.s1{fill:#e08a2c}.s2{fill:#4f9d57}.s3{fill:#8a62a8}.s4{fill:#9a6b52}.s5{fill:#3aa0a8}.f{fill-opacity:.45}.l{fill:none;stroke:#8a62a8;stroke-width:2}@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}.w{stroke:#eee}.d{stroke:#ff6b6b}.s0{fill:#6f9fd0}.s1{fill:#f0a552}.s2{fill:#6dbb75}.s3{fill:#ab85c8}.s4{fill:#bd8d73}.s5{fill:#5cc0c8}.l{stroke:#ab85c8}}";
 
 /// A panel: where accuracies from `low` to `high` stand.
 struct Panel {
@@ -41,17 +38,24 @@ struct Drawing(String);
 
 impl Drawing {
     fn put(&mut self, element: std::fmt::Arguments<'_>) {
-        let written = self.0.write_fmt(element).and_then(|()| self.0.write_char('\n'));
+        let written = self
+            .0
+            .write_fmt(element)
+            .and_then(|()| self.0.write_char('\n'));
         debug_assert!(written.is_ok());
     }
 
     fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
-        self.put(format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"));
+        self.put(format_args!(
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{text}</text>"
+        ));
     }
 
     fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
         let ((x1, y1), (x2, y2)) = (from, to);
-        self.put(format_args!("<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"));
+        self.put(format_args!(
+            "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        ));
     }
 
     fn frame(&mut self, panel: &Panel, title: &str, axis: &str) {
@@ -64,23 +68,31 @@ impl Drawing {
         }
         let middle = f64::midpoint(panel.top, panel.bottom);
         self.put(format_args!(
-            "<text class=\"c m\" transform=\"translate(18 {middle:.1}) rotate(-90)\">true accuracy</text>"
+            "<text class=\"c m\" transform=\"translate(18 {middle:.1}) rotate(-90)\">true \
+             accuracy</text>"
         ));
         self.text("c m", f64::midpoint(LEFT, RIGHT), panel.bottom + 44.0, axis);
     }
 
     /// Whiskers of one standard error.
     fn error(&mut self, panel: &Panel, x: f64, outcome: &Outcome) {
-        let (low, high) =
-            (outcome.accuracy.value - outcome.accuracy.error, outcome.accuracy.value + outcome.accuracy.error);
+        let (low, high) = (
+            outcome.accuracy.value - outcome.accuracy.error,
+            outcome.accuracy.value + outcome.accuracy.error,
+        );
         self.line("w", (x, panel.y(low)), (x, panel.y(high)));
     }
 
     fn bars(&mut self, panel: &Panel, experiment: &Experiment, outcomes: &Outcomes) {
         let groups = experiment.rows.len() as f64;
         // Fresh noise beside persistent noise is paler.
-        let fresh = |cell: &Option<Cell>| cell.is_some_and(|cell| matches!(cell.case.noise, Noise::Fresh(_)));
-        let plain = experiment.rows.iter().all(|(_, cells)| cells.iter().all(fresh));
+        let fresh = |cell: &Option<Cell>| {
+            cell.is_some_and(|cell| matches!(cell.case.noise, Noise::Fresh(_)))
+        };
+        let plain = experiment
+            .rows
+            .iter()
+            .all(|(_, cells)| cells.iter().all(fresh));
         let pitch = (RIGHT - LEFT) / groups;
         let bars = experiment.columns.len().saturating_sub(1) as f64;
         let bar = pitch * 0.84 / bars;
@@ -88,14 +100,17 @@ impl Drawing {
             let left = LEFT + pitch * (group as f64 + 0.08);
             self.text("c", left + pitch * 0.42, panel.bottom + 20.0, label);
             for (at, cell) in cells.iter().enumerate() {
-                let Some((cell, outcome)) = cell.and_then(|cell| Some((cell, outcomes.of(&cell.case)?))) else {
+                let Some((cell, outcome)) =
+                    cell.and_then(|cell| Some((cell, outcomes.of(&cell.case)?)))
+                else {
                     continue;
                 };
                 let x = left + bar * at as f64;
                 let y = panel.y(outcome.accuracy.value);
                 let height = panel.bottom - y;
                 self.put(format_args!(
-                    "<rect class=\"{}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{height:.1}\"/>",
+                    "<rect class=\"{}\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" \
+                     height=\"{height:.1}\"/>",
                     colour(&cell.case, plain),
                     bar - 2.0
                 ));
@@ -107,7 +122,12 @@ impl Drawing {
             }
         }
         let mut x = LEFT;
-        let first = experiment.rows.first().map(|(_, cells)| cells.iter().flatten()).into_iter().flatten();
+        let first = experiment
+            .rows
+            .first()
+            .map(|(_, cells)| cells.iter().flatten())
+            .into_iter()
+            .flatten();
         for (name, cell) in experiment.columns.iter().skip(1).zip(first) {
             self.put(format_args!(
                 "<rect class=\"{}\" x=\"{x:.1}\" y=\"{:.1}\" width=\"13\" height=\"13\"/>",
@@ -119,12 +139,14 @@ impl Drawing {
         }
         self.tick(x, panel.top - 22.0);
         self.put(format_args!(
-            "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{LEFT}\" y1=\"{0:.1}\" x2=\"{RIGHT}\" y2=\"{0:.1}\"/>",
+            "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{LEFT}\" y1=\"{0:.1}\" \
+             x2=\"{RIGHT}\" y2=\"{0:.1}\"/>",
             panel.y(START)
         ));
         let x = x + 112.0;
         self.put(format_args!(
-            "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{x:.1}\" y1=\"{0:.1}\" x2=\"{1:.1}\" y2=\"{0:.1}\"/>",
+            "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{x:.1}\" y1=\"{0:.1}\" x2=\"{1:.1}\" \
+             y2=\"{0:.1}\"/>",
             panel.top - 22.0,
             x + 20.0
         ));
@@ -135,7 +157,8 @@ impl Drawing {
     fn level(&mut self, panel: &Panel, accuracy: f64, name: &str) {
         let y = panel.y(accuracy);
         self.put(format_args!(
-            "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{RIGHT}\" y2=\"{y:.1}\"/>"
+            "<line class=\"w\" stroke-dasharray=\"5 4\" x1=\"{LEFT}\" y1=\"{y:.1}\" \
+             x2=\"{RIGHT}\" y2=\"{y:.1}\"/>"
         ));
         self.text("m", LEFT + 8.0, y - 6.0, &format!("{name}: {accuracy:.3}"));
     }
@@ -150,8 +173,11 @@ impl Drawing {
         let mut points = String::new();
         let mut marks = Vec::new();
         for (share, (_, cells)) in APPEALED.into_iter().zip(&experiment.rows) {
-            let Some((cell, outcome)) =
-                cells.first().copied().flatten().and_then(|cell| Some((cell, outcomes.of(&cell.case)?)))
+            let Some((cell, outcome)) = cells
+                .first()
+                .copied()
+                .flatten()
+                .and_then(|cell| Some((cell, outcomes.of(&cell.case)?)))
             else {
                 continue;
             };
@@ -160,18 +186,35 @@ impl Drawing {
             debug_assert!(sent.is_ok());
             marks.push((x, share, cell, outcome));
         }
-        let clean = experiment.rows.last().and_then(|(_, cells)| outcomes.of(&cells.first().copied().flatten()?.case));
+        let clean = experiment
+            .rows
+            .last()
+            .and_then(|(_, cells)| outcomes.of(&cells.first().copied().flatten()?.case));
         if let Some(clean) = clean {
             self.level(panel, clean.accuracy.value, "without noise");
         }
-        self.put(format_args!("<polyline class=\"l\" points=\"{}\"/>", points.trim_end()));
+        self.put(format_args!(
+            "<polyline class=\"l\" points=\"{}\"/>",
+            points.trim_end()
+        ));
         for (x, share, cell, outcome) in marks {
             let y = panel.y(outcome.accuracy.value);
-            self.put(format_args!("<circle class=\"s3\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>"));
+            self.put(format_args!(
+                "<circle class=\"s3\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"5\"/>"
+            ));
             self.error(panel, x, &outcome);
             self.text("c", x, panel.bottom + 20.0, &format!("{} %", 100.0 * share));
-            let (class, aside) = if share < 1.0 { ("", 12.0) } else { ("e", -12.0) };
-            self.text(class, x + aside, y + 18.0, &format!("{:.3}", outcome.accuracy.value));
+            let (class, aside) = if share < 1.0 {
+                ("", 12.0)
+            } else {
+                ("e", -12.0)
+            };
+            self.text(
+                class,
+                x + aside,
+                y + 18.0,
+                &format!("{:.3}", outcome.accuracy.value),
+            );
             if let Some(earlier) = cell.earlier {
                 let y = panel.y(earlier);
                 self.line("d", (x - 10.0, y), (x + 10.0, y));
@@ -183,33 +226,67 @@ impl Drawing {
 
 /// Class of an estimator, the same in all panels.
 fn colour(case: &Case, plain: bool) -> String {
-    let at = Estimator::COLUMNS.iter().position(|estimator| *estimator == case.estimator).unwrap_or(0);
-    let paler = if !plain && matches!(case.noise, Noise::Fresh(_)) { " f" } else { "" };
+    let at = Estimator::COLUMNS
+        .iter()
+        .position(|estimator| *estimator == case.estimator)
+        .unwrap_or(0);
+    let paler = if !plain && matches!(case.noise, Noise::Fresh(_)) {
+        " f"
+    } else {
+        ""
+    };
     format!("s{at}{paler}")
 }
 
-/// The picture of one channel under fresh and under persistent noise, and of systematic false negatives by share appealed.
+/// The picture of one channel under fresh and under persistent noise, and of systematic false
+/// negatives by share appealed.
 pub(crate) fn svg(outcomes: &Outcomes, seeds: u64) -> String {
     let mut drawing = Drawing(String::new());
     drawing.put(format_args!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+         width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\">"
     ));
-    drawing.put(format_args!("<title>True accuracy after training under noisy verifiers</title>"));
+    drawing.put(format_args!(
+        "<title>True accuracy after training under noisy verifiers</title>"
+    ));
     drawing.put(format_args!("<style>{STYLE}</style>"));
-    drawing.put(format_args!("<rect class=\"p\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>"));
-    let bars = |top: f64| Panel { top, bottom: top + 240.0, low: 0.0, high: 1.0 };
-    let rates =
-        format!("false-positive and false-negative rate (rho0, rho1); whiskers: one standard error, {seeds} seeds");
+    drawing.put(format_args!(
+        "<rect class=\"p\" width=\"{WIDTH}\" height=\"{HEIGHT}\"/>"
+    ));
+    let bars = |top: f64| Panel {
+        top,
+        bottom: top + 240.0,
+        low: 0.0,
+        high: 1.0,
+    };
+    let rates = format!(
+        "false-positive and false-negative rate (rho0, rho1); whiskers: one standard error, \
+         {seeds} seeds"
+    );
     let (fresh, stays) = (bars(70.0), bars(440.0));
-    drawing.frame(&fresh, "Fresh noise, one channel: corrections change little", &rates);
+    drawing.frame(
+        &fresh,
+        "Fresh noise, one channel: corrections change little",
+        &rates,
+    );
     drawing.bars(&fresh, &experiments::one_channel(), outcomes);
-    drawing.frame(&stays, "Persistent noise, one channel: no correction helps", &rates);
+    drawing.frame(
+        &stays,
+        "Persistent noise, one channel: no correction helps",
+        &rates,
+    );
     drawing.bars(&stays, &experiments::persistent(), outcomes);
-    let appealed = Panel { top: 810.0, bottom: 1_070.0, low: 0.65, high: 0.9 };
+    let appealed = Panel {
+        top: 810.0,
+        bottom: 1_070.0,
+        low: 0.65,
+        high: 0.9,
+    };
     drawing.frame(
         &appealed,
         "The modal right form always rejected: appeals that overturn bring it back",
-        "share of negatives appealed (judge: sensitivity 0.9, specificity 0.98), mean baseline; the axis starts at 0.65",
+        "share of negatives appealed (judge: sensitivity 0.9, specificity 0.98), mean baseline; \
+         the axis starts at 0.65",
     );
     drawing.curve(&appealed, &experiments::modal_form(), outcomes);
     drawing.put(format_args!("</svg>"));

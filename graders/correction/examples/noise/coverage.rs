@@ -1,5 +1,6 @@
-//! How often the 95 % intervals of a channel's rates hold the truth, and how wide they are: channels are drawn, counted as the
-//! service counts them, and estimated by the crate. Owns the drawing; the estimator is the crate's.
+//! How often the 95 % intervals of a channel's rates hold the truth, and how wide they are:
+//! channels are drawn, counted as the service counts them, and estimated by the crate. Owns the
+//! drawing; the estimator is the crate's.
 
 use std::fmt::Write as _;
 
@@ -16,8 +17,14 @@ use assay_core::Random;
 /// Channels drawn of each kind.
 const DRAWS: u64 = 2_000;
 
-const CHANNELS: [Rates; 6] =
-    [rates(0.0, 0.2), rates(0.1, 0.2), rates(0.2, 0.4), rates(0.0, 0.4), rates(0.3, 0.0), rates(0.05, 0.05)];
+const CHANNELS: [Rates; 6] = [
+    rates(0.0, 0.2),
+    rates(0.1, 0.2),
+    rates(0.2, 0.4),
+    rates(0.0, 0.4),
+    rates(0.3, 0.0),
+    rates(0.05, 0.05),
+];
 
 /// Shares of right answers.
 const RIGHT: [f64; 5] = [0.1, 0.3, 0.5, 0.7, 0.9];
@@ -56,9 +63,18 @@ impl Plan {
     /// Probability of a check of each side in a stretch.
     fn probability(&self, stretch: usize, side: usize, truth: Rates, p: f64) -> f64 {
         let positives = truth.q(p);
-        let share = if side == 1 { positives } else { 1.0 - positives };
+        let share = if side == 1 {
+            positives
+        } else {
+            1.0 - positives
+        };
         let dense = |stretch: usize| if stretch % 2 == 1 { self.densely } else { 1.0 };
-        let all: f64 = self.items.iter().enumerate().map(|(at, items)| f64::from(*items) * dense(at)).sum();
+        let all: f64 = self
+            .items
+            .iter()
+            .enumerate()
+            .map(|(at, items)| f64::from(*items) * dense(at))
+            .sum();
         (self.checks[side] * dense(stretch) / (all * share).max(1.0)).min(1.0)
     }
 
@@ -71,9 +87,20 @@ impl Plan {
             let passed = binomial(items - right, truth.rho0, random);
             // Right and wrong ones of the negatives, then of the positives.
             let sides = [[refused, items - right - passed], [right - refused, passed]];
-            let place = Place { channel: "c/c".to_owned(), version: 1, stretch: i64::try_from(stretch).unwrap_or(0) };
+            let place = Place {
+                channel: "c/c".to_owned(),
+                version: 1,
+                stretch: i64::try_from(stretch).unwrap_or(0),
+            };
             let [negatives, positives] = sides.map(|side| u64::from(side[0] + side[1]));
-            counts.graded.insert(place.clone(), Graded { negatives, positives, ..Graded::default() });
+            counts.graded.insert(
+                place.clone(),
+                Graded {
+                    negatives,
+                    positives,
+                    ..Graded::default()
+                },
+            );
             for (side, of_truth) in sides.into_iter().enumerate() {
                 let probability = self.probability(stretch, side, truth, p);
                 if probability > 0.0 {
@@ -83,7 +110,10 @@ impl Plan {
                 }
             }
         }
-        let mut settings = Settings { half_life: self.half_life, ..Settings::default() };
+        let mut settings = Settings {
+            half_life: self.half_life,
+            ..Settings::default()
+        };
         if self.declared {
             settings.declared.insert("c/c".to_owned(), truth);
         }
@@ -92,12 +122,27 @@ impl Plan {
 
     fn checker(&self, passes: bool) -> Checker {
         let (sensitivity, specificity) = (self.sensitivity, self.specificity);
-        Checker { judge: "judge@1".to_owned(), sensitivity, specificity, passes }
+        Checker {
+            judge: "judge@1".to_owned(),
+            sensitivity,
+            specificity,
+            passes,
+        }
     }
 
-    fn check(&self, [right, wrong]: [u32; 2], passes: bool, probability: f64, random: &mut Random) -> Checked {
-        let (right, wrong) = (binomial(right, probability, random), binomial(wrong, probability, random));
-        let passed = binomial(right, self.sensitivity, random) + binomial(wrong, 1.0 - self.specificity, random);
+    fn check(
+        &self,
+        [right, wrong]: [u32; 2],
+        passes: bool,
+        probability: f64,
+        random: &mut Random,
+    ) -> Checked {
+        let (right, wrong) = (
+            binomial(right, probability, random),
+            binomial(wrong, probability, random),
+        );
+        let passed = binomial(right, self.sensitivity, random)
+            + binomial(wrong, 1.0 - self.specificity, random);
         let checks = right + wrong;
         let disagreed = if passes { checks - passed } else { passed };
         let weight = 1.0 / probability;
@@ -111,11 +156,15 @@ impl Plan {
     }
 }
 
-/// How many of `n` happen with this probability, to 2^-24: 64 at a time, each bit of the probability deciding those that the lower
-/// bits left as they were.
+/// How many of `n` happen with this probability, to 2^-24: 64 at a time, each bit of the
+/// probability deciding those that the lower bits left as they were.
 fn binomial(n: u32, probability: f64, random: &mut Random) -> u32 {
     const BITS: u32 = 24;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of 2^24, rounded")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of 2^24, rounded"
+    )]
     let threshold = (probability.clamp(0.0, 1.0) * f64::from(1u32 << BITS)).round() as u32;
     if threshold == 1 << BITS {
         return n;
@@ -129,7 +178,11 @@ fn binomial(n: u32, probability: f64, random: &mut Random) -> u32 {
         let mut happens = 0u64;
         for bit in threshold.trailing_zeros()..BITS {
             let drawn = random.bits();
-            happens = if threshold >> bit & 1 == 1 { happens | !drawn } else { happens & !drawn };
+            happens = if threshold >> bit & 1 == 1 {
+                happens | !drawn
+            } else {
+                happens & !drawn
+            };
         }
         hits += (happens & (u64::MAX >> (64 - lanes))).count_ones();
         left -= lanes;
@@ -143,8 +196,16 @@ fn coverage(plan: &Plan, truth: Rates, p: f64, seed: u64) -> [Option<f64>; 3] {
     let (mut held, mut known) = ([0u32; 3], [0u32; 3]);
     for _ in 0..DRAWS {
         let report = plan.draw(truth, p, &mut random);
-        let found = [report.rho0.map(|rate| rate.estimate), report.rho1.map(|rate| rate.estimate), report.j];
-        for (at, (estimate, truth)) in found.into_iter().zip([truth.rho0, truth.rho1, truth.j()]).enumerate() {
+        let found = [
+            report.rho0.map(|rate| rate.estimate),
+            report.rho1.map(|rate| rate.estimate),
+            report.j,
+        ];
+        for (at, (estimate, truth)) in found
+            .into_iter()
+            .zip([truth.rho0, truth.rho1, truth.j()])
+            .enumerate()
+        {
             if let Some(Estimate { interval, .. }) = estimate {
                 // 1 - rho0 - rho1 is rounded, and so is a bound that reaches it.
                 let holds = interval.low <= truth + 1e-9 && truth <= interval.high + 1e-9;
@@ -157,27 +218,47 @@ fn coverage(plan: &Plan, truth: Rates, p: f64, seed: u64) -> [Option<f64>; 3] {
 }
 
 fn plans() -> Vec<Plan> {
-    let judge = |plan: Plan| Plan { sensitivity: 0.9, specificity: 0.98, ..plan };
-    let many = Plan::new("Judge that never errs, 400 appeals and 400 audits of 20,000 items", 400.0);
-    let errs = judge(Plan::new("Judge (0.9, 0.98), 400 appeals and 400 audits of 20,000 items", 400.0));
-    let few = Plan::new("Judge that never errs, 60 appeals and 60 audits of 20,000 items", 60.0);
+    let judge = |plan: Plan| Plan {
+        sensitivity: 0.9,
+        specificity: 0.98,
+        ..plan
+    };
+    let many = Plan::new(
+        "Judge that never errs, 400 appeals and 400 audits of 20,000 items",
+        400.0,
+    );
+    let errs = judge(Plan::new(
+        "Judge (0.9, 0.98), 400 appeals and 400 audits of 20,000 items",
+        400.0,
+    ));
+    let few = Plan::new(
+        "Judge that never errs, 60 appeals and 60 audits of 20,000 items",
+        60.0,
+    );
     let small = Plan {
         items: vec![1_000],
-        ..Plan::new("Judge that never errs, 200 appeals and 200 audits of 1,000 items", 200.0)
+        ..Plan::new(
+            "Judge that never errs, 200 appeals and 200 audits of 1,000 items",
+            200.0,
+        )
     };
     let decayed = Plan {
         items: vec![5_000; 8],
         half_life: 10_000.0,
         densely: 3.0,
         ..Plan::new(
-            "Window: 8 stretches of 5,000 items, half-life 10,000, odd ones checked three times as densely, 800 and 800 checks",
+            "Window: 8 stretches of 5,000 items, half-life 10,000, odd ones checked three times \
+             as densely, 800 and 800 checks",
             800.0,
         )
     };
     let declared = Plan {
         checks: [400.0, 0.0],
         declared: true,
-        ..Plan::new("Judge that never errs, 400 appeals of 20,000 items, rho0 declared", 400.0)
+        ..Plan::new(
+            "Judge that never errs, 400 appeals of 20,000 items, rho0 declared",
+            400.0,
+        )
     };
     vec![many, errs, few, small, decayed, declared]
 }
@@ -185,27 +266,39 @@ fn plans() -> Vec<Plan> {
 /// All tables, as Markdown.
 pub(crate) fn report() -> String {
     let mut text = format!(
-        "# Coverage of 95 % intervals\n\nShare of {DRAWS} drawn channels whose interval holds the truth: rho0, rho1, J. `p` is the share of \
-         right answers.\n"
+        "# Coverage of 95 % intervals\n\nShare of {DRAWS} drawn channels whose interval holds the \
+         truth: rho0, rho1, J. `p` is the share of right answers.\n"
     );
     for plan in plans() {
-        let jobs: Vec<(Rates, f64)> =
-            CHANNELS.iter().flat_map(|truth| RIGHT.iter().map(move |p| (*truth, *p))).collect();
+        let jobs: Vec<(Rates, f64)> = CHANNELS
+            .iter()
+            .flat_map(|truth| RIGHT.iter().map(move |p| (*truth, *p)))
+            .collect();
         let numbered: Vec<(u64, (Rates, f64))> = (0..).zip(jobs).collect();
-        let found = spread(&numbered, |(seed, (truth, p))| coverage(&plan, *truth, *p, *seed));
+        let found = spread(&numbered, |(seed, (truth, p))| {
+            coverage(&plan, *truth, *p, *seed)
+        });
         let columns = RIGHT.iter().map(|p| format!("p = {p}"));
         let mut table = Table::new(std::iter::once("(rho0, rho1)".to_owned()).chain(columns));
         for (truth, row) in CHANNELS.iter().zip(found.chunks(RIGHT.len())) {
             let cell = |shares: &[Option<f64>; 3]| {
-                shares.map(|share| share.map_or("-".to_owned(), |share| format!("{share:.3}"))).join(" ")
+                shares
+                    .map(|share| share.map_or("-".to_owned(), |share| format!("{share:.3}")))
+                    .join(" ")
             };
             table.row(std::iter::once(label(*truth)).chain(row.iter().map(cell)));
         }
-        put(&mut text, format_args!("\n## {}\n\n{table}\n{}\n", plan.title, summary(&found)));
+        put(
+            &mut text,
+            format_args!("\n## {}\n\n{table}\n{}\n", plan.title, summary(&found)),
+        );
     }
     put(
         &mut text,
-        format_args!("\n## Half width of rho1 after the appeals that the formula asks for ± 0.05\n\n{}", widths()),
+        format_args!(
+            "\n## Half width of rho1 after the appeals that the formula asks for ± 0.05\n\n{}",
+            widths()
+        ),
     );
     text
 }
@@ -223,7 +316,9 @@ fn summary(found: &[[Option<f64>; 3]]) -> String {
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         let below = shares.iter().filter(|share| **share < 0.93).count();
         let above = shares.iter().filter(|share| **share > 0.97).count();
-        Some(format!("{name}: mean {mean:.3}, least {least:.3}, {below} below 0.93, {above} above 0.97."))
+        Some(format!(
+            "{name}: mean {mean:.3}, least {least:.3}, {below} below 0.93, {above} above 0.97."
+        ))
     });
     parts.collect::<Vec<_>>().join(" ")
 }
@@ -232,15 +327,30 @@ fn summary(found: &[[Option<f64>; 3]]) -> String {
 fn widths() -> Table {
     let columns = RIGHT.iter().map(|p| format!("p = {p}"));
     let mut table = Table::new(std::iter::once("(rho0, rho1)".to_owned()).chain(columns));
-    let channels = [rates(0.0, 0.1), rates(0.0, 0.2), rates(0.0, 0.4), rates(0.2, 0.4)];
-    let jobs: Vec<(Rates, f64)> = channels.iter().flat_map(|truth| RIGHT.iter().map(move |p| (*truth, *p))).collect();
+    let channels = [
+        rates(0.0, 0.1),
+        rates(0.0, 0.2),
+        rates(0.0, 0.4),
+        rates(0.2, 0.4),
+    ];
+    let jobs: Vec<(Rates, f64)> = channels
+        .iter()
+        .flat_map(|truth| RIGHT.iter().map(move |p| (*truth, *p)))
+        .collect();
     let cells = spread(&jobs, |(truth, p)| {
         let appeals = appeals_needed(0.05, truth.rho0, truth.rho1, *p);
-        let plan = Plan { items: vec![200_000], checks: [appeals, f64::INFINITY], ..Plan::new("", 0.0) };
+        let plan = Plan {
+            items: vec![200_000],
+            checks: [appeals, f64::INFINITY],
+            ..Plan::new("", 0.0)
+        };
         let mut random = Random::stream(&[10]);
         let draws = 400;
-        let half =
-            |random: &mut Random| plan.draw(*truth, *p, random).rho1.map_or(0.0, |rate| rate.estimate.interval.half());
+        let half = |random: &mut Random| {
+            plan.draw(*truth, *p, random)
+                .rho1
+                .map_or(0.0, |rate| rate.estimate.interval.half())
+        };
         let mean = (0..draws).map(|_| half(&mut random)).sum::<f64>() / f64::from(draws);
         format!("{appeals:.0}: {mean:.4}")
     });
@@ -266,9 +376,18 @@ mod tests {
                 square += hits * hits / f64::from(draws);
             }
             let (expected, variance) = (f64::from(n) * p, f64::from(n) * p * (1.0 - p));
-            assert!((mean - expected).abs() < 5.0 * (variance / f64::from(draws)).sqrt(), "{n} {p}: {mean}");
-            assert!((square - mean * mean - variance).abs() < 0.06 * variance, "{n} {p}");
+            assert!(
+                (mean - expected).abs() < 5.0 * (variance / f64::from(draws)).sqrt(),
+                "{n} {p}: {mean}"
+            );
+            assert!(
+                (square - mean * mean - variance).abs() < 0.06 * variance,
+                "{n} {p}"
+            );
         }
-        assert_eq!((binomial(9, 0.0, &mut random), binomial(9, 1.0, &mut random)), (0, 9));
+        assert_eq!(
+            (binomial(9, 0.0, &mut random), binomial(9, 1.0, &mut random)),
+            (0, 9)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! From the verdicts of a group to the numbers used as advantages, by the functions of the crate. Owns the choice; the formulas
-//! are the crate's, but for rates that it refuses.
+//! From the verdicts of a group to the numbers used as advantages, by the functions of the crate.
+//! Owns the choice; the formulas are the crate's, but for rates that it refuses.
 
 use assay_core::Reward;
 use assay_correction::{Estimator as Formula, Group, Member, Rates, advantages};
@@ -16,19 +16,29 @@ pub(crate) enum Estimator {
     Backward,
     /// r - (1 - rho1).
     Forward,
-    /// r minus the mean of the group; centring takes out what backward (up to 1 / J) and forward would add.
+    /// r minus the mean of the group; centring takes out what backward (up to 1 / J) and forward
+    /// would add.
     Mean,
     /// (r minus the mean of the group) / J: [`Self::Backward`] under a trainer that centres.
     Gain,
-    /// (r minus the mean of the group) / its standard deviation; the same number for raw, backward and forward.
+    /// (r minus the mean of the group) / its standard deviation; the same number for raw, backward
+    /// and forward.
     Z,
-    /// (r minus the mean of the group) / J / sqrt(p^ (1 - p^)), p^ = (mean - rho0) / J within \[1/2G, 1 - 1/2G\].
+    /// (r minus the mean of the group) / J / sqrt(p^ (1 - p^)), p^ = (mean - rho0) / J within
+    /// \[1/2G, 1 - 1/2G\].
     ZFix,
 }
 
 impl Estimator {
     /// The columns of the table of estimators.
-    pub(crate) const COLUMNS: [Self; 6] = [Self::Raw, Self::Backward, Self::Forward, Self::Mean, Self::Z, Self::ZFix];
+    pub(crate) const COLUMNS: [Self; 6] = [
+        Self::Raw,
+        Self::Backward,
+        Self::Forward,
+        Self::Mean,
+        Self::Z,
+        Self::ZFix,
+    ];
 
     /// Name in tables.
     pub(crate) fn name(self) -> &'static str {
@@ -59,13 +69,18 @@ impl Estimator {
     pub(crate) fn table(self, assumed: Rates) -> Advantages {
         let mut table = [[0.0; 2]; GROUP + 1];
         for (passes, row) in table.iter_mut().enumerate() {
-            let of_group = self.formula().map(|formula| of_group(formula, passes, assumed));
+            let of_group = self
+                .formula()
+                .map(|formula| of_group(formula, passes, assumed));
             for (verdict, advantage) in row.iter_mut().enumerate() {
                 let pass = verdict == 1;
                 let known = match &of_group {
                     None => Some(number(pass)),
                     // The passes come first.
-                    Some(advantages) => advantages.get(if pass { 0 } else { GROUP - 1 }).copied().flatten(),
+                    Some(advantages) => advantages
+                        .get(if pass { 0 } else { GROUP - 1 })
+                        .copied()
+                        .flatten(),
                 };
                 *advantage = known.unwrap_or_else(|| self.refused(pass, passes, assumed));
             }
@@ -73,7 +88,8 @@ impl Estimator {
         Advantages(table)
     }
 
-    /// What the crate gives no number for, because J <= 0. The experiments on wrong rates show why it does not.
+    /// What the crate gives no number for, because J <= 0. The experiments on wrong rates show why
+    /// it does not.
     fn refused(self, pass: bool, passes: usize, assumed: Rates) -> f64 {
         let (j, mean) = (assumed.j(), passes as f64 / GROUP as f64);
         let least = 0.5 / GROUP as f64;
@@ -106,10 +122,18 @@ fn number(pass: bool) -> f64 {
 fn of_group(formula: Formula, passes: usize, assumed: Rates) -> Vec<Option<f64>> {
     let member = |at: usize| {
         let pass = at < passes;
-        Member { reward: Reward::new(number(pass)).ok(), pass: Some(pass), ..Member::default() }
+        Member {
+            reward: Reward::new(number(pass)).ok(),
+            pass: Some(pass),
+            ..Member::default()
+        }
     };
     let members: Vec<Member<'_>> = (0..GROUP).map(member).collect();
-    let group = Group { members: &members, rates: Some(assumed), history: None };
+    let group = Group {
+        members: &members,
+        rates: Some(assumed),
+        history: None,
+    };
     advantages(formula, &[group]).pop().unwrap_or_default()
 }
 
@@ -125,7 +149,11 @@ mod tests {
         let expected = [1.0, 0.9 / 0.7, 0.2, 0.25, 0.540_062, 1.386_750];
         for (estimator, expected) in Estimator::COLUMNS.into_iter().zip(expected) {
             let found = estimator.table(rates).of(true, 6);
-            assert!((found - expected).abs() < 1e-5, "{}: {found}", estimator.name());
+            assert!(
+                (found - expected).abs() < 1e-5,
+                "{}: {found}",
+                estimator.name()
+            );
         }
         assert!((Estimator::Gain.table(rates).of(false, 6) + 0.75 / 0.7).abs() < 1e-12);
     }
@@ -133,7 +161,12 @@ mod tests {
     #[test]
     fn centred_groups_that_agree_teach_nothing() {
         let rates = Rates::new(0.1, 0.2).unwrap();
-        for estimator in [Estimator::Mean, Estimator::Gain, Estimator::Z, Estimator::ZFix] {
+        for estimator in [
+            Estimator::Mean,
+            Estimator::Gain,
+            Estimator::Z,
+            Estimator::ZFix,
+        ] {
             assert!(estimator.table(rates).of(true, GROUP).abs() < 1e-12);
             assert!(estimator.table(rates).of(false, 0).abs() < 1e-12);
         }

@@ -1,5 +1,5 @@
-//! What an estimator's gradient is on average and how much it scatters, before training: exactly, by summing over the verdicts
-//! of a group, for noise that is fresh.
+//! What an estimator's gradient is on average and how much it scatters, before training: exactly,
+//! by summing over the verdicts of a group, for noise that is fresh.
 
 use crate::noise::estimator::{Advantages, GROUP};
 use crate::noise::policy::{FEATURES, PROMPTS, Weights, World, add, cosine, dot, is_right};
@@ -10,7 +10,8 @@ use assay_core::Random;
 /// Direction and scatter of the gradient of one batch.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Moments {
-    /// Cosine between the expected and the true gradient: 1 says that noise changes nothing but length.
+    /// Cosine between the expected and the true gradient: 1 says that noise changes nothing but
+    /// length.
     pub(crate) bias_cosine: f64,
     /// Mean cosine between the gradient of a batch and the true one.
     pub(crate) batch_cosine: f64,
@@ -32,7 +33,12 @@ pub(crate) fn moments(case: &Case, seed: u64, batches: u32) -> Moments {
         variance += part.variance / (PROMPTS * PROMPTS) as f64;
     }
     let mut random = Random::stream(&[seed, 4]);
-    let mut batch = || cosine(&gradient(&world, &verifier, &advantages, &weights, &mut random), &truth);
+    let mut batch = || {
+        cosine(
+            &gradient(&world, &verifier, &advantages, &weights, &mut random),
+            &truth,
+        )
+    };
     Moments {
         bias_cosine: cosine(&expected, &truth),
         batch_cosine: (0..batches).map(|_| batch()).sum::<f64>() / f64::from(batches.max(1)),
@@ -46,11 +52,13 @@ struct Part {
     variance: f64,
 }
 
-/// Members of a group are alike and independent; an advantage depends on one's own verdict and the number of passes.
+/// Members of a group are alike and independent; an advantage depends on one's own verdict and the
+/// number of passes.
 ///
-/// With s the score of an answer, u the mean of s over passes (over negatives it is -u, since s has mean 0), and the other
-/// members' passes binomial in q: E\[A s\] = u (E\[A | pass\] - E\[A | no pass\]), and the second moment of the group's mean of A s
-/// has a term for one member and one for pairs, which share the number of passes.
+/// With s the score of an answer, u the mean of s over passes (over negatives it is -u, since s has
+/// mean 0), and the other members' passes binomial in q: E\[A s\] = u (E\[A | pass\] - E\[A | no
+/// pass\]), and the second moment of the group's mean of A s has a term for one member and one for
+/// pairs, which share the number of passes.
 fn of_prompt(world: &World, verifier: &Verifier, advantages: &Advantages, prompt: usize) -> Part {
     let shares = world.shares(&[0.0; FEATURES], prompt);
     let scores = world.scores(&shares, prompt);
@@ -68,19 +76,28 @@ fn of_prompt(world: &World, verifier: &Verifier, advantages: &Advantages, prompt
     }
     let own = |pass: bool, power: i32| {
         let with = usize::from(pass);
-        sum(GROUP - 1, q, |others| advantages.of(pass, others + with).powi(power))
+        sum(GROUP - 1, q, |others| {
+            advantages.of(pass, others + with).powi(power)
+        })
     };
     let mut expected = [0.0; FEATURES];
     add(&mut expected, &passed, own(true, 1) - own(false, 1));
     let pair = |first: bool, second: bool| {
         let with = usize::from(first) + usize::from(second);
-        sum(GROUP - 2, q, |others| advantages.of(first, others + with) * advantages.of(second, others + with))
+        sum(GROUP - 2, q, |others| {
+            advantages.of(first, others + with) * advantages.of(second, others + with)
+        })
     };
     let single = lengths[1] * own(true, 2) + lengths[0] * own(false, 2);
-    let paired = dot(&passed, &passed) * (pair(true, true) - 2.0 * pair(true, false) + pair(false, false));
+    let paired =
+        dot(&passed, &passed) * (pair(true, true) - 2.0 * pair(true, false) + pair(false, false));
     let group = GROUP as f64;
     let second = single / group + paired * (group - 1.0) / group;
-    Part { expected, truth, variance: second - dot(&expected, &expected) }
+    Part {
+        expected,
+        truth,
+        variance: second - dot(&expected, &expected),
+    }
 }
 
 /// Mean of `of` over a binomial number of `n` with probability `q`.
@@ -118,14 +135,24 @@ mod tests {
             let n = 6_000;
             let (mut mean, mut square) = ([0.0; FEATURES], 0.0);
             for _ in 0..n {
-                let one = gradient(&world, &verifier, &advantages, &[0.0; FEATURES], &mut random);
+                let one = gradient(
+                    &world,
+                    &verifier,
+                    &advantages,
+                    &[0.0; FEATURES],
+                    &mut random,
+                );
                 add(&mut mean, &one, 1.0 / f64::from(n));
                 square += dot(&one, &one) / f64::from(n);
             }
             let variance = square - dot(&mean, &mean);
             let drawn = (dot(&mean, &mean) - variance / f64::from(n)) / variance;
             let summed = moments(&case, seed, 0).snr;
-            assert!((drawn / summed - 1.0).abs() < 0.08, "{}: {drawn} {summed}", estimator.name());
+            assert!(
+                (drawn / summed - 1.0).abs() < 0.08,
+                "{}: {drawn} {summed}",
+                estimator.name()
+            );
         }
     }
 }

@@ -1,9 +1,10 @@
-//! What is trained: a softmax policy over the answers of a few prompts, and the optimiser that moves it. Knows which answers
-//! are right and nothing of how they are graded.
+//! What is trained: a softmax policy over the answers of a few prompts, and the optimiser that
+//! moves it. Knows which answers are right and nothing of how they are graded.
 //!
-//! The logits of all prompts are linear in features that they share, as the answers of a network share its weights: what is
-//! learnt on one prompt moves the others, a prompt can be unlearnt, and not everything can be learnt at once. A table of
-//! independent logits would learn every prompt to 0.99 under any noise and show nothing.
+//! The logits of all prompts are linear in features that they share, as the answers of a network
+//! share its weights: what is learnt on one prompt moves the others, a prompt can be unlearnt, and
+//! not everything can be learnt at once. A table of independent logits would learn every prompt to
+//! 0.99 under any noise and show nothing.
 
 use assay_core::Random;
 
@@ -11,7 +12,8 @@ use assay_core::Random;
 pub(crate) const PROMPTS: usize = 16;
 /// Answers of a prompt.
 pub(crate) const ANSWERS: usize = 20;
-/// Right answers of a prompt: the first ones. Answers are drawn alike, so their order means nothing.
+/// Right answers of a prompt: the first ones. Answers are drawn alike, so their order means
+/// nothing.
 pub(crate) const RIGHT: usize = 4;
 /// Weights of the policy.
 pub(crate) const FEATURES: usize = 28;
@@ -40,27 +42,41 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// The world of this seed. The logits of right answers are moved together until the accuracy is [`START`].
+    /// The world of this seed. The logits of right answers are moved together until the accuracy is
+    /// [`START`].
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::stream(&[seed, 1]);
         let mut logits = [[0.0; ANSWERS]; PROMPTS];
-        logits.iter_mut().flatten().for_each(|logit| *logit = SPREAD * random.normal());
+        logits
+            .iter_mut()
+            .flatten()
+            .for_each(|logit| *logit = SPREAD * random.normal());
         let mut features = vec![[[0.0; FEATURES]; ANSWERS]; PROMPTS];
-        features.iter_mut().flatten().flatten().for_each(|feature| *feature = FEATURE * random.normal());
+        features
+            .iter_mut()
+            .flatten()
+            .flatten()
+            .for_each(|feature| *feature = FEATURE * random.normal());
         let mut world = Self { features, logits };
         let (mut low, mut high) = (-9.0, 9.0);
         for _ in 0..60 {
             let shift = f64::midpoint(low, high);
             let mut shifted = world.clone();
             shifted.shift(shift);
-            if shifted.accuracy(&[0.0; FEATURES]) < START { low = shift } else { high = shift }
+            if shifted.accuracy(&[0.0; FEATURES]) < START {
+                low = shift
+            } else {
+                high = shift
+            }
         }
         world.shift(low);
         world
     }
 
     fn shift(&mut self, by: f64) {
-        self.logits.iter_mut().for_each(|logits| logits[..RIGHT].iter_mut().for_each(|logit| *logit += by));
+        self.logits
+            .iter_mut()
+            .for_each(|logits| logits[..RIGHT].iter_mut().for_each(|logit| *logit += by));
     }
 
     /// Probability of each answer of `prompt`.
@@ -88,14 +104,19 @@ impl World {
     /// Most probable right answer of `prompt` before training.
     pub(crate) fn modal_right(&self, prompt: usize) -> usize {
         let logits = &self.logits[prompt];
-        (0..RIGHT).max_by(|a, b| logits[*a].total_cmp(&logits[*b])).unwrap_or(0)
+        (0..RIGHT)
+            .max_by(|a, b| logits[*a].total_cmp(&logits[*b]))
+            .unwrap_or(0)
     }
 
     /// Gradients of the log-probability of each answer of `prompt`: its features minus their mean.
     pub(crate) fn scores(&self, shares: &Answers, prompt: usize) -> [Weights; ANSWERS] {
         let mean = self.sum(shares, prompt);
         self.features[prompt].map(|mut score| {
-            score.iter_mut().zip(&mean).for_each(|(score, mean)| *score -= mean);
+            score
+                .iter_mut()
+                .zip(&mean)
+                .for_each(|(score, mean)| *score -= mean);
             score
         })
     }
@@ -104,7 +125,10 @@ impl World {
     pub(crate) fn pull(&self, shares: &Answers, by: &Answers, prompt: usize) -> Weights {
         let total: f64 = by.iter().sum();
         let mut logits = *by;
-        logits.iter_mut().zip(shares).for_each(|(logit, share)| *logit -= total * share);
+        logits
+            .iter_mut()
+            .zip(shares)
+            .for_each(|(logit, share)| *logit -= total * share);
         self.sum(&logits, prompt)
     }
 
@@ -124,13 +148,19 @@ pub(crate) fn dot(a: &Weights, b: &Weights) -> f64 {
 
 /// Adds `by` times `other` to `to`.
 pub(crate) fn add(to: &mut Weights, other: &Weights, by: f64) {
-    to.iter_mut().zip(other).for_each(|(to, other)| *to += by * other);
+    to.iter_mut()
+        .zip(other)
+        .for_each(|(to, other)| *to += by * other);
 }
 
 /// Cosine of the angle between two vectors; 0 where one has no direction.
 pub(crate) fn cosine(a: &Weights, b: &Weights) -> f64 {
     let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    if lengths > 0.0 { dot(a, b) / lengths } else { 0.0 }
+    if lengths > 0.0 {
+        dot(a, b) / lengths
+    } else {
+        0.0
+    }
 }
 
 /// Adam (Kingma and Ba, arXiv 1412.6980, algorithm 1) with the paper's constants, uphill.
@@ -147,14 +177,20 @@ impl Adam {
 
     /// At rest, with this learning rate.
     pub(crate) fn new(rate: f64) -> Self {
-        Self { rate, steps: 0, mean: [0.0; FEATURES], square: [0.0; FEATURES] }
+        Self {
+            rate,
+            steps: 0,
+            mean: [0.0; FEATURES],
+            square: [0.0; FEATURES],
+        }
     }
 
     /// One step of `weights` along `gradient`.
     pub(crate) fn step(&mut self, weights: &mut Weights, gradient: &Weights) {
         self.steps += 1;
         let [first, second] = Self::DECAY;
-        let (warm_first, warm_second) = (1.0 - first.powi(self.steps), 1.0 - second.powi(self.steps));
+        let (warm_first, warm_second) =
+            (1.0 - first.powi(self.steps), 1.0 - second.powi(self.steps));
         for (at, slope) in gradient.iter().enumerate() {
             self.mean[at] = first * self.mean[at] + (1.0 - first) * slope;
             self.square[at] = second * self.square[at] + (1.0 - second) * slope * slope;

@@ -1,5 +1,5 @@
-//! Formulas beside what they predict: a bandit of twenty equally likely answers, and counts of verdicts. Owns the comparison;
-//! training is not its matter.
+//! Formulas beside what they predict: a bandit of twenty equally likely answers, and counts of
+//! verdicts. Owns the comparison; training is not its matter.
 
 use assay_correction::Rates;
 use assay_correction::channel::estimate::appeals_needed;
@@ -24,28 +24,42 @@ struct Sample {
 }
 
 impl Sample {
-    /// Of a policy of `ANSWERS` equally likely answers of which the first `right` are right, and of the coefficient r - `baseline`.
+    /// Of a policy of `ANSWERS` equally likely answers of which the first `right` are right, and of
+    /// the coefficient r - `baseline`.
     fn of(right: usize, noise: Rates, baseline: f64, random: &mut Random) -> Self {
         let even = 1.0 / ANSWERS as f64;
         let (mut by_answer, mut total, mut square) = ([0.0; ANSWERS], 0.0, 0.0);
         for _ in 0..DRAWS {
             let answer = random.index(&[even; ANSWERS]);
-            let pass = random.happens(if answer < right { 1.0 - noise.rho1 } else { noise.rho0 });
+            let pass = random.happens(if answer < right {
+                1.0 - noise.rho1
+            } else {
+                noise.rho0
+            });
             let coefficient = f64::from(u8::from(pass)) - baseline;
             by_answer[answer] += coefficient / f64::from(DRAWS);
             total += coefficient / f64::from(DRAWS);
-            // The score of an answer is its unit vector minus `even` everywhere: length squared 1 - even.
+            // The score of an answer is its unit vector minus `even` everywhere: length squared 1 -
+            // even.
             square += coefficient * coefficient * (1.0 - even) / f64::from(DRAWS);
         }
-        let signal: f64 = by_answer.iter().map(|part| (part - even * total).powi(2)).sum();
+        let signal: f64 = by_answer
+            .iter()
+            .map(|part| (part - even * total).powi(2))
+            .sum();
         // A mean of n draws is off by its own variance.
-        Self { square, signal: signal - (square - signal) / f64::from(DRAWS) }
+        Self {
+            square,
+            signal: signal - (square - signal) / f64::from(DRAWS),
+        }
     }
 }
 
 /// Samples needed under noise for one without: q (1 - q) / (J^2 p (1 - p)).
 pub(crate) fn inflation() -> Table {
-    let columns = RIGHT.iter().map(|right| format!("p = {}", *right as f64 / ANSWERS as f64));
+    let columns = RIGHT
+        .iter()
+        .map(|right| format!("p = {}", *right as f64 / ANSWERS as f64));
     let mut table = Table::new(std::iter::once("(rho0, rho1)".to_owned()).chain(columns));
     let mut random = Random::stream(&[5]);
     for noise in CHANNELS.into_iter().skip(1) {
@@ -65,9 +79,19 @@ pub(crate) fn inflation() -> Table {
 
 /// Variance of a constant baseline b over that of the best one: 1 + (q - b)^2 / (q (1 - q)).
 pub(crate) fn baselines() -> Table {
-    let mut table = Table::new(["(rho0, rho1), p", "raw: b = 0", "backward: b = rho0", "forward: b = 1 - rho1"]);
+    let mut table = Table::new([
+        "(rho0, rho1), p",
+        "raw: b = 0",
+        "backward: b = rho0",
+        "forward: b = 1 - rho1",
+    ]);
     let mut random = Random::stream(&[6]);
-    for (noise, right) in [(rates(0.1, 0.2), 3), (rates(0.1, 0.2), 14), (rates(0.2, 0.4), 3), (rates(0.2, 0.4), 14)] {
+    for (noise, right) in [
+        (rates(0.1, 0.2), 3),
+        (rates(0.1, 0.2), 14),
+        (rates(0.2, 0.4), 3),
+        (rates(0.2, 0.4), 14),
+    ] {
         let p = right as f64 / ANSWERS as f64;
         let q = noise.q(p);
         let best = Sample::of(right, noise, q, &mut random).square;
@@ -81,12 +105,15 @@ pub(crate) fn baselines() -> Table {
     table
 }
 
-/// Rates after judges had the last word on a share of the negatives and of the positives. The two shares are disjoint, so their
-/// changes add.
+/// Rates after judges had the last word on a share of the negatives and of the positives. The two
+/// shares are disjoint, so their changes add.
 pub(crate) fn rechecked(before: Rates, appeals: &Recheck, audits: &Recheck) -> Rates {
     let appealed = before.after_appeals(appeals.share, appeals.sensitivity, appeals.specificity);
     let audited = before.after_audits(audits.share, audits.sensitivity, audits.specificity);
-    rates(appealed.rho0 + audited.rho0 - before.rho0, appealed.rho1 + audited.rho1 - before.rho1)
+    rates(
+        appealed.rho0 + audited.rho0 - before.rho0,
+        appealed.rho1 + audited.rho1 - before.rho1,
+    )
 }
 
 /// [`rechecked`] beside what comes of drawing verdicts.
@@ -99,15 +126,27 @@ pub(crate) fn residual() -> Table {
         let said = rechecked(before, &appealed, &audited);
         let mut passes = |right: bool| {
             let passes = (0..DRAWS).filter(|_| {
-                let pass = random.happens(if right { 1.0 - before.rho1 } else { before.rho0 });
+                let pass = random.happens(if right {
+                    1.0 - before.rho1
+                } else {
+                    before.rho0
+                });
                 let judge = if pass { &audited } else { &appealed };
-                if random.happens(judge.share) { judge.verdict(right, &mut random) } else { pass }
+                if random.happens(judge.share) {
+                    judge.verdict(right, &mut random)
+                } else {
+                    pass
+                }
             });
             passes.count() as f64 / f64::from(DRAWS)
         };
         let (rho0, rho1) = (passes(false), 1.0 - passes(true));
         table.row([
-            format!("{} % of negatives, {} % of positives", 100.0 * appeals, 100.0 * audits),
+            format!(
+                "{} % of negatives, {} % of positives",
+                100.0 * appeals,
+                100.0 * audits
+            ),
             format!("{:.3} / {rho0:.3}", said.rho0),
             format!("{:.3} / {rho1:.3}", said.rho1),
         ]);
@@ -115,14 +154,17 @@ pub(crate) fn residual() -> Table {
     table
 }
 
-/// How often a group of 8 that is all right, or all wrong, looks as if it had something to teach: 1 - (1 - rho)^8 - rho^8.
+/// How often a group of 8 that is all right, or all wrong, looks as if it had something to teach: 1
+/// - (1 - rho)^8 - rho^8.
 pub(crate) fn mixed_groups() -> Table {
     let mut table = Table::new(["(rho0, rho1)", "all right", "all wrong"]);
     let mut random = Random::stream(&[8]);
     for noise in CHANNELS.into_iter().skip(1) {
         let cells = [1.0 - noise.rho1, noise.rho0].map(|pass| {
             let said = 1.0 - pass.powi(8) - (1.0 - pass).powi(8);
-            let mixed = (0..DRAWS).filter(|_| (1..8).contains(&random.count(8, pass))).count();
+            let mixed = (0..DRAWS)
+                .filter(|_| (1..8).contains(&random.count(8, pass)))
+                .count();
             format!("{said:.3} / {:.3}", mixed as f64 / f64::from(DRAWS))
         });
         table.row(std::iter::once(label(noise)).chain(cells));
@@ -135,8 +177,14 @@ pub(crate) fn appeals() -> Table {
     let shares = [0.1, 0.3, 0.5, 0.7, 0.9];
     let columns = shares.iter().map(|p| format!("p = {p}"));
     let mut table = Table::new(std::iter::once("(rho0, rho1)".to_owned()).chain(columns));
-    for noise in [rates(0.0, 0.1), rates(0.0, 0.2), rates(0.0, 0.4), rates(0.2, 0.4)] {
-        let needed = shares.map(|p| format!("{:.0}", appeals_needed(0.05, noise.rho0, noise.rho1, p)));
+    for noise in [
+        rates(0.0, 0.1),
+        rates(0.0, 0.2),
+        rates(0.0, 0.4),
+        rates(0.2, 0.4),
+    ] {
+        let needed =
+            shares.map(|p| format!("{:.0}", appeals_needed(0.05, noise.rho0, noise.rho1, p)));
         table.row(std::iter::once(label(noise)).chain(needed));
     }
     table

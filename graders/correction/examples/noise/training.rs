@@ -1,4 +1,5 @@
-//! Training runs and what came out of them. Owns the loop and the spreading of runs over cores; what is run is handed in.
+//! Training runs and what came out of them. Owns the loop and the spreading of runs over cores;
+//! what is run is handed in.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -44,7 +45,13 @@ pub(crate) struct Case {
 impl Case {
     /// Without rechecks, and with the true rates.
     pub(crate) fn new(noise: Noise, estimator: Estimator) -> Self {
-        Self { noise, appeals: Recheck::NONE, audits: Recheck::NONE, estimator, assumed: Assumed::True }
+        Self {
+            noise,
+            appeals: Recheck::NONE,
+            audits: Recheck::NONE,
+            estimator,
+            assumed: Assumed::True,
+        }
     }
 
     /// Advantages of each prompt.
@@ -54,7 +61,9 @@ impl Case {
             Assumed::Swapped => verifier.rates((prompt + PROMPTS / 2) % PROMPTS),
             Assumed::Given(rates) => rates,
         };
-        (0..PROMPTS).map(|prompt| self.estimator.table(assumed(prompt))).collect()
+        (0..PROMPTS)
+            .map(|prompt| self.estimator.table(assumed(prompt)))
+            .collect()
     }
 
     fn verifier(&self, world: &World, seed: u64) -> Verifier {
@@ -77,7 +86,10 @@ impl Mean {
         let n = numbers.len() as f64;
         let value = numbers.iter().sum::<f64>() / n;
         let square: f64 = numbers.iter().map(|number| (number - value).powi(2)).sum();
-        Self { value, error: (square / (n - 1.0).max(1.0) / n).sqrt() }
+        Self {
+            value,
+            error: (square / (n - 1.0).max(1.0) / n).sqrt(),
+        }
     }
 }
 
@@ -108,7 +120,8 @@ pub(crate) fn run(case: &Case, learning_rate: f64, seed: u64) -> [f64; 2] {
     accuracies
 }
 
-/// Estimated policy gradient of one batch: a group of [`GROUP`] rollouts of every prompt, on policy.
+/// Estimated policy gradient of one batch: a group of [`GROUP`] rollouts of every prompt, on
+/// policy.
 pub(crate) fn gradient(
     world: &World,
     verifier: &Verifier,
@@ -129,7 +142,11 @@ pub(crate) fn gradient(
         for (answer, pass) in group {
             by[answer] += advantages.of(pass, passes) / GROUP as f64;
         }
-        add(&mut gradient, &world.pull(&shares, &by, prompt), 1.0 / PROMPTS as f64);
+        add(
+            &mut gradient,
+            &world.pull(&shares, &by, prompt),
+            1.0 / PROMPTS as f64,
+        );
     }
     gradient
 }
@@ -139,34 +156,59 @@ pub(crate) fn outcomes(cases: &[Case], seeds: u64) -> Vec<Outcome> {
     let rates = LEARNING_RATES.len();
     let jobs: Vec<(&Case, f64, u64)> = cases
         .iter()
-        .flat_map(|case| LEARNING_RATES.iter().flat_map(move |rate| (0..seeds).map(move |seed| (case, *rate, seed))))
+        .flat_map(|case| {
+            LEARNING_RATES
+                .iter()
+                .flat_map(move |rate| (0..seeds).map(move |seed| (case, *rate, seed)))
+        })
         .collect();
     let runs = spread(&jobs, |(case, rate, seed)| run(case, *rate, *seed));
-    let by_seed: Vec<&[[f64; 2]]> = runs.chunks(usize::try_from(seeds).unwrap_or(1).max(1)).collect();
-    let mean = |seeds: &[[f64; 2]], half: usize| Mean::of(&seeds.iter().map(|run| run[half]).collect::<Vec<_>>());
+    let by_seed: Vec<&[[f64; 2]]> = runs
+        .chunks(usize::try_from(seeds).unwrap_or(1).max(1))
+        .collect();
+    let mean = |seeds: &[[f64; 2]], half: usize| {
+        Mean::of(&seeds.iter().map(|run| run[half]).collect::<Vec<_>>())
+    };
     let outcome = |by_rate: &[&[[f64; 2]]]| {
         let ends = by_rate.iter().map(|seeds| mean(seeds, 1));
-        let best = ends.max_by(|a, b| a.value.total_cmp(&b.value)).unwrap_or_default();
-        Outcome { accuracy: best, halfway: by_rate.first().map(|seeds| mean(seeds, 0)).unwrap_or_default() }
+        let best = ends
+            .max_by(|a, b| a.value.total_cmp(&b.value))
+            .unwrap_or_default();
+        Outcome {
+            accuracy: best,
+            halfway: by_rate
+                .first()
+                .map(|seeds| mean(seeds, 0))
+                .unwrap_or_default(),
+        }
     };
     by_seed.chunks(rates).map(outcome).collect()
 }
 
 /// `of` every input, on all cores, in the order of the inputs.
-pub(crate) fn spread<In: Sync, Out: Send>(inputs: &[In], of: impl Fn(&In) -> Out + Sync) -> Vec<Out> {
+pub(crate) fn spread<In: Sync, Out: Send>(
+    inputs: &[In],
+    of: impl Fn(&In) -> Out + Sync,
+) -> Vec<Out> {
     let next = AtomicUsize::new(0);
     let threads = thread::available_parallelism().map_or(1, usize::from);
     let work = || {
         let mut done = Vec::new();
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
-            let Some(input) = inputs.get(at) else { return done };
+            let Some(input) = inputs.get(at) else {
+                return done;
+            };
             done.push((at, of(input)));
         }
     };
     let mut done: Vec<(usize, Out)> = thread::scope(|scope| {
         let handles: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
-        handles.into_iter().filter_map(|handle| handle.join().ok()).flatten().collect()
+        handles
+            .into_iter()
+            .filter_map(|handle| handle.join().ok())
+            .flatten()
+            .collect()
     });
     done.sort_by_key(|(at, _)| *at);
     done.into_iter().map(|(_, out)| out).collect()

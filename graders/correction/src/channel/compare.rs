@@ -4,7 +4,8 @@ use crate::interval::{Estimate, Interval};
 
 use super::report::{Rate, Report};
 
-/// Differences of two channels, the other minus the one, with 95 % intervals; `None` where either is not known.
+/// Differences of two channels, the other minus the one, with 95 % intervals; `None` where either
+/// is not known.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison<'a> {
     /// One.
@@ -20,22 +21,35 @@ pub struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// Compares channels that were checked apart from each other (MOVER, Zou and Donner 2008, doi 10.1002/sim.3095).
+    /// Compares channels that were checked apart from each other (MOVER, Zou and Donner 2008, doi
+    /// 10.1002/sim.3095).
     #[must_use]
     pub fn new(one: &'a Report, other: &'a Report) -> Self {
-        let rates = |of: fn(&Report) -> Option<Rate>| difference(of(one)?.estimate, of(other)?.estimate, 1.0).into();
+        let rates = |of: fn(&Report) -> Option<Rate>| {
+            difference(of(one)?.estimate, of(other)?.estimate, 1.0).into()
+        };
         Self {
             one,
             other,
             rho0: rates(|report| report.rho0),
             rho1: rates(|report| report.rho1),
-            j: one.j.zip(other.j).map(|(one, other)| difference(one, other, 2.0)),
+            j: one
+                .j
+                .zip(other.j)
+                .map(|(one, other)| difference(one, other, 2.0)),
         }
     }
 }
 
 fn difference(one: Estimate, other: Estimate, most: f64) -> Estimate {
-    Estimate::combine([one, other], Interval { low: -most, high: most }, |[one, other]| other - one)
+    Estimate::combine(
+        [one, other],
+        Interval {
+            low: -most,
+            high: most,
+        },
+        |[one, other]| other - one,
+    )
 }
 
 #[cfg(test)]
@@ -60,7 +74,10 @@ mod tests {
             wrong_passed: 2.0,
             time_us: 0,
         };
-        ChannelCounts { calibrations: BTreeMap::from([((channel, version), known)]), ..ChannelCounts::default() }
+        ChannelCounts {
+            calibrations: BTreeMap::from([((channel, version), known)]),
+            ..ChannelCounts::default()
+        }
     }
 
     #[test]
@@ -74,7 +91,10 @@ mod tests {
         // -0.2 - sqrt(0.0448^2 + 0.0958^2) and -0.2 + sqrt(0.0744^2 + 0.0811^2).
         let rho1 = comparison.rho1.unwrap();
         assert!((rho1.value + 0.2).abs() < 1e-12);
-        assert!((rho1.interval.low + 0.3058).abs() < 5e-4 && (rho1.interval.high + 0.0899).abs() < 5e-4, "{rho1:?}");
+        assert!(
+            (rho1.interval.low + 0.3058).abs() < 5e-4 && (rho1.interval.high + 0.0899).abs() < 5e-4,
+            "{rho1:?}"
+        );
         assert!(comparison.rho0.unwrap().interval.holds(0.0));
     }
 }

@@ -1,8 +1,8 @@
-//! Error rates of several verifiers that graded the same items, without labels (Dawid and Skene 1979, doi 10.2307/2346806), for
-//! verdicts that pass or not.
+//! Error rates of several verifiers that graded the same items, without labels (Dawid and Skene
+//! 1979, doi 10.2307/2346806), for verdicts that pass or not.
 //!
-//! It stands on conditional independence: given the truth, verifiers err apart from each other. Verifiers of one family do not, and
-//! then more data does not help; a small set with labels does.
+//! It stands on conditional independence: given the truth, verifiers err apart from each other.
+//! Verifiers of one family do not, and then more data does not help; a small set with labels does.
 
 use crate::Rates;
 
@@ -39,7 +39,8 @@ const ROUNDS: u32 = 500;
 /// Rates never reach 0 or 1, so that one surprise does not decide an item for good.
 const MARGIN: f64 = 1e-4;
 
-/// Fits rates to verdicts by expectation and maximisation, starting from the majority of each item's verdicts.
+/// Fits rates to verdicts by expectation and maximisation, starting from the majority of each
+/// item's verdicts.
 ///
 /// # Errors
 /// [`Unfit`] with fewer than three verifiers, or without a verdict.
@@ -61,13 +62,22 @@ pub fn fit(items: &[Verdicts]) -> Result<Fitted, Unfit> {
         }
         let (next, share) = maximise(items, &posterior, verifiers);
         let moved = |a: &Rates, b: &Rates| (a.rho0 - b.rho0).abs().max((a.rho1 - b.rho1).abs());
-        let most = rates.iter().zip(&next).map(|(a, b)| moved(a, b)).fold((share - right).abs(), f64::max);
+        let most = rates
+            .iter()
+            .zip(&next)
+            .map(|(a, b)| moved(a, b))
+            .fold((share - right).abs(), f64::max);
         (rates, right) = (next, share);
         if most < 1e-9 {
             break;
         }
     }
-    Ok(Fitted { rates, right, posterior, rounds })
+    Ok(Fitted {
+        rates,
+        right,
+        posterior,
+        rounds,
+    })
 }
 
 fn majority(verdicts: &Verdicts) -> f64 {
@@ -96,17 +106,23 @@ fn expect(verdicts: &Verdicts, rates: &[Rates], right: f64) -> f64 {
 fn maximise(items: &[Verdicts], posterior: &[f64], verifiers: usize) -> (Vec<Rates>, f64) {
     let held = |share: f64| share.clamp(MARGIN, 1.0 - MARGIN);
     let rates = (0..verifiers).map(|verifier| {
-        // A pseudo-verdict on each side keeps a verifier that met only one truth from having no rate at all.
+        // A pseudo-verdict on each side keeps a verifier that met only one truth from having no
+        // rate at all.
         let (mut right, mut refused, mut wrong, mut passed) = (1.0, 0.1, 1.0, 0.1);
         for (verdicts, truth) in items.iter().zip(posterior) {
-            let Some(Some(pass)) = verdicts.get(verifier) else { continue };
+            let Some(Some(pass)) = verdicts.get(verifier) else {
+                continue;
+            };
             let pass = f64::from(u8::from(*pass));
             right += truth;
             refused += truth * (1.0 - pass);
             wrong += 1.0 - truth;
             passed += (1.0 - truth) * pass;
         }
-        Rates { rho0: held(passed / wrong), rho1: held(refused / right) }
+        Rates {
+            rho0: held(passed / wrong),
+            rho1: held(refused / right),
+        }
     });
     let judged: Vec<f64> = items
         .iter()
@@ -115,7 +131,10 @@ fn maximise(items: &[Verdicts], posterior: &[f64], verifiers: usize) -> (Vec<Rat
         .map(|(_, truth)| *truth)
         .collect();
     let n = super::window::count(judged.len() as u64);
-    (rates.collect(), held(judged.iter().sum::<f64>() / n.max(1.0)))
+    (
+        rates.collect(),
+        held(judged.iter().sum::<f64>() / n.max(1.0)),
+    )
 }
 
 #[cfg(test)]
@@ -135,20 +154,46 @@ mod tests {
                 verdicts.iter().zip(rates).map(one).product()
             };
             let share = right * given(true) + (1.0 - right) * given(false);
-            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of 100,000")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "a share of 100,000"
+            )]
             let times = (share * 100_000.0).round() as usize;
-            items.extend(std::iter::repeat_n(verdicts.iter().map(|pass| Some(*pass)).collect(), times));
+            items.extend(std::iter::repeat_n(
+                verdicts.iter().map(|pass| Some(*pass)).collect(),
+                times,
+            ));
         }
         items
     }
 
     #[test]
     fn independent_verifiers_are_found_out() {
-        let truth = [Rates { rho0: 0.05, rho1: 0.2 }, Rates { rho0: 0.2, rho1: 0.1 }, Rates { rho0: 0.1, rho1: 0.3 }];
+        let truth = [
+            Rates {
+                rho0: 0.05,
+                rho1: 0.2,
+            },
+            Rates {
+                rho0: 0.2,
+                rho1: 0.1,
+            },
+            Rates {
+                rho0: 0.1,
+                rho1: 0.3,
+            },
+        ];
         let fitted = fit(&expected(&truth, 0.4)).unwrap();
         for (found, wanted) in fitted.rates.iter().zip(&truth) {
-            assert!((found.rho0 - wanted.rho0).abs() < 2e-3, "{found:?} {wanted:?}");
-            assert!((found.rho1 - wanted.rho1).abs() < 2e-3, "{found:?} {wanted:?}");
+            assert!(
+                (found.rho0 - wanted.rho0).abs() < 2e-3,
+                "{found:?} {wanted:?}"
+            );
+            assert!(
+                (found.rho1 - wanted.rho1).abs() < 2e-3,
+                "{found:?} {wanted:?}"
+            );
         }
         assert!((fitted.right - 0.4).abs() < 2e-3);
     }
@@ -156,7 +201,20 @@ mod tests {
     #[test]
     fn an_item_s_probability_follows_from_its_verdicts() {
         // 0.4 * 0.8 * 0.9 * 0.3 = 0.0864 against 0.6 * 0.05 * 0.2 * 0.9 = 0.0054
-        let rates = [Rates { rho0: 0.05, rho1: 0.2 }, Rates { rho0: 0.2, rho1: 0.1 }, Rates { rho0: 0.1, rho1: 0.3 }];
+        let rates = [
+            Rates {
+                rho0: 0.05,
+                rho1: 0.2,
+            },
+            Rates {
+                rho0: 0.2,
+                rho1: 0.1,
+            },
+            Rates {
+                rho0: 0.1,
+                rho1: 0.3,
+            },
+        ];
         let posterior = expect(&vec![Some(true), Some(true), Some(false)], &rates, 0.4);
         assert!((posterior - 0.0864 / (0.0864 + 0.0054)).abs() < 1e-12);
         assert!((expect(&vec![None, None, None], &rates, 0.4) - 0.4).abs() < 1e-12);

@@ -29,20 +29,31 @@ pub struct Drift {
 /// Checks that each half needs before the two are compared.
 const LEAST_CHECKS: f64 = 10.0;
 
-/// Compares the older and the newer half of the checks in `stretches`, oldest first, by a test of two shares with pooled variance. The
-/// halves are cut between stretches, where the checks of a side come closest to half. `None` where a half has fewer than 10 checks.
+/// Compares the older and the newer half of the checks in `stretches`, oldest first, by a test of
+/// two shares with pooled variance. The halves are cut between stretches, where the checks of a
+/// side come closest to half. `None` where a half has fewer than 10 checks.
 #[must_use]
 pub fn drift(stretches: &[Stretch]) -> Drift {
     let [negatives, positives] = [false, true].map(|passes| change(stretches, passes));
-    let drifting = [negatives, positives].into_iter().flatten().any(|change| change.p_value < 0.005);
-    Drift { negatives, positives, drifting }
+    let drifting = [negatives, positives]
+        .into_iter()
+        .flatten()
+        .any(|change| change.p_value < 0.005);
+    Drift {
+        negatives,
+        positives,
+        drifting,
+    }
 }
 
 fn change(stretches: &[Stretch], passes: bool) -> Option<Change> {
     let checks: Vec<u64> = stretches
         .iter()
         .map(|stretch| {
-            let side = stretch.checked.iter().filter(|(checker, _)| checker.passes == passes);
+            let side = stretch
+                .checked
+                .iter()
+                .filter(|(checker, _)| checker.passes == passes);
             side.map(|(_, checked)| checked.checks).sum()
         })
         .collect();
@@ -52,7 +63,9 @@ fn change(stretches: &[Stretch], passes: bool) -> Option<Change> {
         passed += checks;
         passed
     });
-    let (cut, _) = cuts.enumerate().min_by_key(|(_, passed)| (2 * passed).abs_diff(total))?;
+    let (cut, _) = cuts
+        .enumerate()
+        .min_by_key(|(_, passed)| (2 * passed).abs_diff(total))?;
     let (older, newer) = stretches.split_at_checked(cut + 1)?;
     let (before, n_before) = disagreed(older, passes)?;
     let (after, n_after) = disagreed(newer, passes)?;
@@ -61,14 +74,25 @@ fn change(stretches: &[Stretch], passes: bool) -> Option<Change> {
     }
     let pooled = (before * n_before + after * n_after) / (n_before + n_after);
     let deviation = (pooled * (1.0 - pooled) * (1.0 / n_before + 1.0 / n_after)).sqrt();
-    let p_value = if deviation > 0.0 { two_sided((after - before) / deviation) } else { 1.0 };
-    Some(Change { before, after, p_value })
+    let p_value = if deviation > 0.0 {
+        two_sided((after - before) / deviation)
+    } else {
+        1.0
+    };
+    Some(Change {
+        before,
+        after,
+        p_value,
+    })
 }
 
 /// Share of the checks of one side that disagreed, and how many equal checks they are worth.
 fn disagreed(stretches: &[Stretch], passes: bool) -> Option<(f64, f64)> {
     let window = Window::of(stretches, f64::INFINITY);
-    let side = window.checkers.iter().filter(|found| found.checker.passes == passes);
+    let side = window
+        .checkers
+        .iter()
+        .filter(|found| found.checker.passes == passes);
     let (mut checks, mut disagreed) = (crate::Tally::default(), 0.0);
     for found in side {
         checks.add(&found.checks, 1.0);
@@ -77,13 +101,22 @@ fn disagreed(stretches: &[Stretch], passes: bool) -> Option<(f64, f64)> {
     (checks.sum > 0.0).then(|| (disagreed / checks.sum, checks.effective()))
 }
 
-/// Two-sided tail of the standard normal distribution, to within 2e-7 (Abramowitz and Stegun, formula 7.1.26).
+/// Two-sided tail of the standard normal distribution, to within 2e-7 (Abramowitz and Stegun,
+/// formula 7.1.26).
 #[must_use]
 pub fn two_sided(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
-    let coefficients = [1.061_405_429, -1.453_152_027, 1.421_413_741, -0.284_496_736, 0.254_829_592];
-    let polynomial = coefficients.into_iter().fold(0.0, |sum, coefficient| (sum + coefficient) * t);
+    let coefficients = [
+        1.061_405_429,
+        -1.453_152_027,
+        1.421_413_741,
+        -0.284_496_736,
+        0.254_829_592,
+    ];
+    let polynomial = coefficients
+        .into_iter()
+        .fold(0.0, |sum, coefficient| (sum + coefficient) * t);
     (polynomial * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
@@ -94,7 +127,12 @@ mod tests {
     use super::*;
 
     fn stretch(checks: u64, disagreed: u64) -> Stretch {
-        let checker = Checker { judge: "j@1".to_owned(), sensitivity: 1.0, specificity: 1.0, passes: false };
+        let checker = Checker {
+            judge: "j@1".to_owned(),
+            sensitivity: 1.0,
+            specificity: 1.0,
+            passes: false,
+        };
         let weight = |count: u64| f64::from(u32::try_from(count).unwrap());
         let checked = Checked {
             checks,
@@ -103,7 +141,13 @@ mod tests {
             squares: weight(checks),
             disagreed_weight: weight(disagreed),
         };
-        Stretch { graded: Graded { negatives: checks, ..Graded::default() }, checked: vec![(checker, checked)] }
+        Stretch {
+            graded: Graded {
+                negatives: checks,
+                ..Graded::default()
+            },
+            checked: vec![(checker, checked)],
+        }
     }
 
     #[test]
@@ -116,7 +160,8 @@ mod tests {
 
     #[test]
     fn a_change_is_found_and_a_steady_channel_is_not() {
-        // 10 of 100 against 30 of 100: pooled 0.2, z = 0.2 / sqrt(0.16 * 0.02) = 3.5355, p = 0.000407.
+        // 10 of 100 against 30 of 100: pooled 0.2, z = 0.2 / sqrt(0.16 * 0.02) = 3.5355, p =
+        // 0.000407.
         let changed = drift(&[stretch(50, 5), stretch(50, 5), stretch(100, 30)]);
         let change = changed.negatives.unwrap();
         assert!((change.p_value - 0.000_407).abs() < 2e-6, "{change:?}");
@@ -127,7 +172,11 @@ mod tests {
     #[test]
     fn a_few_checks_prove_nothing() {
         assert_eq!(drift(&[stretch(5, 0), stretch(9, 9)]).negatives, None);
-        assert_eq!(drift(&[stretch(500, 10)]).negatives, None, "one stretch has no halves");
+        assert_eq!(
+            drift(&[stretch(500, 10)]).negatives,
+            None,
+            "one stretch has no halves"
+        );
         assert_eq!(drift(&[]).negatives, None);
     }
 }

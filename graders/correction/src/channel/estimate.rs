@@ -1,9 +1,9 @@
 //! From the share of wrong verdicts on each side to the rates of a channel.
 //!
-//! With n0 negatives of which a share f is right and n1 positives of which a share e is wrong:
-//! rho1 = n0 f / (n0 f + n1 (1 - e)) and rho0 = n1 e / (n1 e + n0 (1 - f)) (arXiv 2510.00915, section on appeals; own derivation
-//! for e > 0). Both are monotone in f and in e, so intervals of f and e map to intervals of the rates; the chance in which items were
-//! graded at all adds its own part.
+//! With n0 negatives of which a share f is right and n1 positives of which a share e is wrong: rho1
+//! = n0 f / (n0 f + n1 (1 - e)) and rho0 = n1 e / (n1 e + n0 (1 - f)) (arXiv 2510.00915, section on
+//! appeals; own derivation for e > 0). Both are monotone in f and in e, so intervals of f and e map
+//! to intervals of the rates; the chance in which items were graded at all adds its own part.
 
 use serde::Serialize;
 
@@ -17,8 +17,8 @@ use super::window::Window;
 pub struct Measured {
     /// False-positive rate; needs audits of positives.
     pub rho0: Option<Estimate>,
-    /// False-negative rate; needs appeals of negatives. Without audits it is what it would be if every positive were right, which is
-    /// too low where that is not so.
+    /// False-negative rate; needs appeals of negatives. Without audits it is what it would be if
+    /// every positive were right, which is too low where that is not so.
     pub rho1: Option<Estimate>,
     /// 1 - rho0 - rho1; needs both.
     pub j: Option<Estimate>,
@@ -28,11 +28,16 @@ pub struct Measured {
 
 /// Rates from counts of negatives and positives and the shares of each that are wrong.
 ///
-/// The shares may lie below 0 or above 1 where a judge's errors were taken out of them. The rates are made of what is left within
-/// shares. The interval of J is made of them as they are: cut at 0, a share that is 0 has no chance left on that side when it came
-/// out too high, and J, in which the chances of both sides add, came out too low in up to 15 of 100 channels.
+/// The shares may lie below 0 or above 1 where a judge's errors were taken out of them. The rates
+/// are made of what is left within shares. The interval of J is made of them as they are: cut at 0,
+/// a share that is 0 has no chance left on that side when it came out too high, and J, in which the
+/// chances of both sides add, came out too low in up to 15 of 100 channels.
 #[must_use]
-pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positives: Option<Estimate>) -> Measured {
+pub fn measured(
+    window: &Window,
+    wrong_negatives: Option<Estimate>,
+    wrong_positives: Option<Estimate>,
+) -> Measured {
     let (n0, n1) = (window.negatives.sum, window.positives.sum);
     let items = {
         let mut all = window.negatives;
@@ -40,11 +45,24 @@ pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positi
         all.effective()
     };
     if n0 + n1 <= 0.0 {
-        return Measured { rho0: None, rho1: None, j: None, right: None };
+        return Measured {
+            rho0: None,
+            rho1: None,
+            j: None,
+            right: None,
+        };
     }
     // A side without items needs no check: nothing of it can be wrong.
-    let f = if n0 > 0.0 { wrong_negatives } else { Some(Estimate::known(0.0)) };
-    let e = if n1 > 0.0 { wrong_positives } else { Some(Estimate::known(0.0)) };
+    let f = if n0 > 0.0 {
+        wrong_negatives
+    } else {
+        Some(Estimate::known(0.0))
+    };
+    let e = if n1 > 0.0 {
+        wrong_positives
+    } else {
+        Some(Estimate::known(0.0))
+    };
     let uncut = f.zip(e);
     let (f, e) = (f.map(|f| f.held(SHARES)), e.map(|e| e.held(SHARES)));
     let rho0 = |f: f64, e: f64| rates_of(n0, n1, f, e).rho0;
@@ -61,43 +79,75 @@ pub fn measured(window: &Window, wrong_negatives: Option<Estimate>, wrong_positi
         let rate = Estimate::combine([f, e], SHARES, |[f, e]| rho0(f, e));
         with_floor(rate, items * (1.0 - right(f.value, e.value)))
     });
-    let j = uncut.zip(both).zip(rho0_estimate.zip(rho1_estimate)).map(|(((f, e), cut), (of_rho0, of_rho1))| {
-        let range = Interval { low: -1.0, high: 1.0 };
-        let j = Estimate::combine([f, e], range, |[f, e]| uncut_j(n0, n1, f, e));
-        let right = right(cut.0.value, cut.1.value);
-        let interval = j
-            .widened(&negated(floor(of_rho0.value, items * (1.0 - right))))
-            .widened(&negated(floor(of_rho1.value, items * right)))
-            .within(range)
-            .interval;
-        let value = 1.0 - of_rho0.value - of_rho1.value;
-        Estimate { value, interval: Interval { low: interval.low.min(value), high: interval.high.max(value) } }
-    });
+    let j = uncut.zip(both).zip(rho0_estimate.zip(rho1_estimate)).map(
+        |(((f, e), cut), (of_rho0, of_rho1))| {
+            let range = Interval {
+                low: -1.0,
+                high: 1.0,
+            };
+            let j = Estimate::combine([f, e], range, |[f, e]| uncut_j(n0, n1, f, e));
+            let right = right(cut.0.value, cut.1.value);
+            let interval = j
+                .widened(&negated(floor(of_rho0.value, items * (1.0 - right))))
+                .widened(&negated(floor(of_rho1.value, items * right)))
+                .within(range)
+                .interval;
+            let value = 1.0 - of_rho0.value - of_rho1.value;
+            Estimate {
+                value,
+                interval: Interval {
+                    low: interval.low.min(value),
+                    high: interval.high.max(value),
+                },
+            }
+        },
+    );
     let right = f.map(|f| right(f.value, assumed.value));
-    Measured { rho0: rho0_estimate, rho1: rho1_estimate, j, right }
+    Measured {
+        rho0: rho0_estimate,
+        rho1: rho1_estimate,
+        j,
+        right,
+    }
 }
 
 /// The rate of one side from its checks alone, where the other rate is known otherwise.
 ///
-/// Of n0 negatives a share f is right, so n0 (1 - f) / (1 - rho0) of the n items are wrong, the others right, and
-/// rho1 = n0 f / (n - n0 (1 - f) / (1 - rho0)), held within \[0, 1\]; in positives and their wrong ones it is rho0, from rho1 (own
-/// derivation). The same number as through the share of wrong positives that follows from f and rho0; but that share moves with f,
+/// Of n0 negatives a share f is right, so n0 (1 - f) / (1 - rho0) of the n items are wrong, the
+/// others right, and rho1 = n0 f / (n - n0 (1 - f) / (1 - rho0)), held within \[0, 1\]; in
+/// positives and their wrong ones it is rho0, from rho1 (own derivation). The same number as
+/// through the share of wrong positives that follows from f and rho0; but that share moves with f,
 /// and an interval that takes the two for independent is too wide.
 #[must_use]
 pub fn rate_beside(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
     let beside = Beside::of(window, passes);
-    let rate = Estimate::combine([wrong, other], SHARES, |[wrong, other]| beside.rate(wrong, other));
+    let rate = Estimate::combine([wrong, other], SHARES, |[wrong, other]| {
+        beside.rate(wrong, other)
+    });
     with_floor(rate, beside.answers(wrong.value, other.value))
 }
 
-/// J of a channel one of whose sides was checked and whose other rate is known otherwise: 1 - other - rate, where the rate of
-/// [`rate_beside`] moves with the other, so that errors of the two add up and do not cross.
+/// J of a channel one of whose sides was checked and whose other rate is known otherwise: 1 - other
+/// - rate, where the rate of [`rate_beside`] moves with the other, so that errors of the two add up
+/// and do not cross.
 #[must_use]
 pub fn j_beside(window: &Window, passes: bool, wrong: Estimate, other: Estimate) -> Estimate {
-    let (beside, range) = (Beside::of(window, passes), Interval { low: -1.0, high: 1.0 });
-    let j = Estimate::combine([wrong, other], range, |[wrong, other]| 1.0 - other - beside.rate(wrong, other));
+    let (beside, range) = (
+        Beside::of(window, passes),
+        Interval {
+            low: -1.0,
+            high: 1.0,
+        },
+    );
+    let j = Estimate::combine([wrong, other], range, |[wrong, other]| {
+        1.0 - other - beside.rate(wrong, other)
+    });
     let rate = beside.rate(wrong.value, other.value);
-    j.widened(&negated(floor(rate, beside.answers(wrong.value, other.value)))).within(range)
+    j.widened(&negated(floor(
+        rate,
+        beside.answers(wrong.value, other.value),
+    )))
+    .within(range)
 }
 
 /// A window of which one side was checked.
@@ -112,8 +162,16 @@ impl Beside {
     fn of(window: &Window, passes: bool) -> Self {
         let mut all = window.negatives;
         all.add(&window.positives, 1.0);
-        let side = if passes { window.positives.sum } else { window.negatives.sum };
-        Self { items: all.sum, side, effective: all.effective() }
+        let side = if passes {
+            window.positives.sum
+        } else {
+            window.negatives.sum
+        };
+        Self {
+            items: all.sum,
+            side,
+            effective: all.effective(),
+        }
     }
 
     /// Items of the truth whose verdicts on this side are wrong.
@@ -124,7 +182,11 @@ impl Beside {
 
     fn rate(&self, wrong: f64, other: f64) -> f64 {
         let mistaken = self.side * wrong;
-        if mistaken <= 0.0 { 0.0 } else { (mistaken / self.of_truth(wrong, other)).min(1.0) }
+        if mistaken <= 0.0 {
+            0.0
+        } else {
+            (mistaken / self.of_truth(wrong, other)).min(1.0)
+        }
     }
 
     /// The same as [`Beside::of_truth`], in equal items.
@@ -135,12 +197,21 @@ impl Beside {
 
 /// Rates from the numbers of negatives and positives and the shares of each that are wrong.
 #[must_use]
-pub fn rates_of(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives: f64) -> Rates {
+pub fn rates_of(
+    negatives: f64,
+    positives: f64,
+    wrong_negatives: f64,
+    wrong_positives: f64,
+) -> Rates {
     let (right_refused, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
-    Rates { rho0: ratio(wrong_passed, negatives - right_refused), rho1: ratio(right_refused, positives - wrong_passed) }
+    Rates {
+        rho0: ratio(wrong_passed, negatives - right_refused),
+        rho1: ratio(right_refused, positives - wrong_passed),
+    }
 }
 
-/// J of shares that may lie below 0 or above 1; a rate is then below 0 or above 1 as well, and is held within \[-1, 2\].
+/// J of shares that may lie below 0 or above 1; a rate is then below 0 or above 1 as well, and is
+/// held within \[-1, 2\].
 fn uncut_j(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives: f64) -> f64 {
     let (right_refused, wrong_passed) = (negatives * wrong_negatives, positives * wrong_positives);
     let rate = |a: f64, b: f64| {
@@ -154,7 +225,8 @@ fn uncut_j(negatives: f64, positives: f64, wrong_negatives: f64, wrong_positives
             0.0
         }
     };
-    1.0 - rate(wrong_passed, negatives - right_refused) - rate(right_refused, positives - wrong_passed)
+    1.0 - rate(wrong_passed, negatives - right_refused)
+        - rate(right_refused, positives - wrong_passed)
 }
 
 /// a / (a + b), 0 of nothing.
@@ -162,7 +234,8 @@ fn ratio(a: f64, b: f64) -> f64 {
     if a + b > 0.0 { a / (a + b) } else { 0.0 }
 }
 
-/// The chance in which of `n` answers of one truth were passed: what is left when every verdict was checked.
+/// The chance in which of `n` answers of one truth were passed: what is left when every verdict was
+/// checked.
 fn floor(rate: f64, n: f64) -> Estimate {
     wilson(rate * n, n).unwrap_or(Estimate::known(rate))
 }
@@ -173,12 +246,19 @@ fn with_floor(rate: Estimate, n: f64) -> Estimate {
 
 /// The same distances, the other way round.
 fn negated(estimate: Estimate) -> Estimate {
-    let interval = Interval { low: -estimate.interval.high, high: -estimate.interval.low };
-    Estimate { value: -estimate.value, interval }
+    let interval = Interval {
+        low: -estimate.interval.high,
+        high: -estimate.interval.low,
+    };
+    Estimate {
+        value: -estimate.value,
+        interval,
+    }
 }
 
-/// Appeals needed for an interval of rho1 of half width `half`: (1.96 / half)^2 rho1 (1 - rho1)^2 (1 - p)(1 - rho0) / p, where a share
-/// `p` of the items is right, positives are known, and items are many (own derivation from the variance of f).
+/// Appeals needed for an interval of rho1 of half width `half`: (1.96 / half)^2 rho1 (1 - rho1)^2
+/// (1 - p)(1 - rho0) / p, where a share `p` of the items is right, positives are known, and items
+/// are many (own derivation from the variance of f).
 #[must_use]
 pub fn appeals_needed(half: f64, rho0: f64, rho1: f64, p: f64) -> f64 {
     (crate::interval::Z / half).powi(2) * rho1 * (1.0 - rho1).powi(2) * (1.0 - p) * (1.0 - rho0) / p
@@ -190,13 +270,17 @@ mod tests {
     use crate::Tally;
 
     fn window(negatives: f64, positives: f64) -> Window {
-        Window { negatives: Tally::of(negatives), positives: Tally::of(positives), ..Window::default() }
+        Window {
+            negatives: Tally::of(negatives),
+            positives: Tally::of(positives),
+            ..Window::default()
+        }
     }
 
     #[test]
     fn rates_are_those_of_the_table_of_truth_and_verdict() {
-        // Of 1,000 items 300 are right; rho1 = 0.2 refuses 60 of them, rho0 = 0.1 passes 70 of the others.
-        // Negatives: 60 right + 630 wrong; positives: 240 right + 70 wrong.
+        // Of 1,000 items 300 are right; rho1 = 0.2 refuses 60 of them, rho0 = 0.1 passes 70 of the
+        // others. Negatives: 60 right + 630 wrong; positives: 240 right + 70 wrong.
         let (f, e) = (Estimate::known(60.0 / 690.0), Estimate::known(70.0 / 310.0));
         let measured = measured(&window(690.0, 310.0), Some(f), Some(e));
         assert!((measured.rho1.unwrap().value - 0.2).abs() < 1e-12);
@@ -221,20 +305,51 @@ mod tests {
     fn nothing_graded_is_nothing_known() {
         assert_eq!(measured(&window(0.0, 0.0), None, None).rho1, None);
         let all_passed = measured(&window(0.0, 10.0), None, None);
-        assert!(all_passed.rho1.unwrap().value.abs() < 1e-15, "of no negative, none is right");
+        assert!(
+            all_passed.rho1.unwrap().value.abs() < 1e-15,
+            "of no negative, none is right"
+        );
     }
 
     #[test]
     fn a_rate_beside_a_known_one_is_that_of_the_table() {
-        // The first table of these tests: 1,000 items, 690 negatives of which 60 are right, 310 positives of which 70 are wrong.
+        // The first table of these tests: 1,000 items, 690 negatives of which 60 are right, 310
+        // positives of which 70 are wrong.
         let window = window(690.0, 310.0);
-        let rho1 = rate_beside(&window, false, Estimate::known(60.0 / 690.0), Estimate::known(0.1));
-        let rho0 = rate_beside(&window, true, Estimate::known(70.0 / 310.0), Estimate::known(0.2));
+        let rho1 = rate_beside(
+            &window,
+            false,
+            Estimate::known(60.0 / 690.0),
+            Estimate::known(0.1),
+        );
+        let rho0 = rate_beside(
+            &window,
+            true,
+            Estimate::known(70.0 / 310.0),
+            Estimate::known(0.2),
+        );
         assert!((rho1.value - 0.2).abs() < 1e-12 && (rho0.value - 0.1).abs() < 1e-12);
         // f = 0.1 moves the number of right ones too: 69 / (1,000 - 621 / 0.9) = 0.222581.
-        let f = Estimate { interval: Interval { low: 60.0 / 690.0, high: 0.1 }, ..Estimate::known(60.0 / 690.0) };
-        let many = Window { negatives: Tally::of(690e6), positives: Tally::of(310e6), ..Window::default() };
-        assert!((rate_beside(&many, false, f, Estimate::known(0.1)).interval.high - 0.222_581).abs() < 1e-4);
+        let f = Estimate {
+            interval: Interval {
+                low: 60.0 / 690.0,
+                high: 0.1,
+            },
+            ..Estimate::known(60.0 / 690.0)
+        };
+        let many = Window {
+            negatives: Tally::of(690e6),
+            positives: Tally::of(310e6),
+            ..Window::default()
+        };
+        assert!(
+            (rate_beside(&many, false, f, Estimate::known(0.1))
+                .interval
+                .high
+                - 0.222_581)
+                .abs()
+                < 1e-4
+        );
         // More wrong answers than there are items: whatever was refused is all that was right.
         let all = rate_beside(&window, false, Estimate::known(0.1), Estimate::known(0.9));
         assert!((all.value - 1.0).abs() < 1e-12);
@@ -242,24 +357,51 @@ mod tests {
 
     #[test]
     fn j_beside_a_rate_moves_with_it_twice() {
-        // rho0 = 0.12 leaves 1,000 - 630 / 0.88 = 284.091 right ones: rho1 = 60 / 284.091 = 0.2112, J = 1 - 0.12 - 0.2112.
-        let many = Window { negatives: Tally::of(690e6), positives: Tally::of(310e6), ..Window::default() };
-        let rho0 = Estimate { value: 0.1, interval: Interval { low: 0.1, high: 0.12 } };
+        // rho0 = 0.12 leaves 1,000 - 630 / 0.88 = 284.091 right ones: rho1 = 60 / 284.091 = 0.2112,
+        // J = 1 - 0.12 - 0.2112.
+        let many = Window {
+            negatives: Tally::of(690e6),
+            positives: Tally::of(310e6),
+            ..Window::default()
+        };
+        let rho0 = Estimate {
+            value: 0.1,
+            interval: Interval {
+                low: 0.1,
+                high: 0.12,
+            },
+        };
         let j = j_beside(&many, false, Estimate::known(60.0 / 690.0), rho0);
-        assert!((j.value - 0.7).abs() < 1e-12 && (j.interval.low - 0.6688).abs() < 1e-4, "{j:?}");
+        assert!(
+            (j.value - 0.7).abs() < 1e-12 && (j.interval.low - 0.6688).abs() < 1e-4,
+            "{j:?}"
+        );
     }
 
     #[test]
     fn a_share_that_came_out_below_zero_keeps_its_chance_in_j() {
-        // Of a thousand million items, so that the chance in their truth is nothing: J(e) = 1 - 310 e / (310 e + 630)
-        // - 60 / (60 + 310 (1 - e)). J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238 - 0.1556420.
+        // Of a thousand million items, so that the chance in their truth is nothing: J(e) = 1 - 310
+        // e / (310 e + 630)
+        // - 60 / (60 + 310 (1 - e)). J(0.03) = 1 - 0.0145472 - 0.1663432, J(-0.05) = 1 + 0.0252238
+        //   - 0.1556420.
         let f = Estimate::known(60.0 / 690.0);
-        let e = Estimate { value: -0.01, interval: Interval { low: -0.05, high: 0.03 } };
+        let e = Estimate {
+            value: -0.01,
+            interval: Interval {
+                low: -0.05,
+                high: 0.03,
+            },
+        };
         let measured = measured(&window(690e6, 310e6), Some(f), Some(e));
         let j = measured.j.unwrap();
-        assert!((j.interval.low - 0.819_110).abs() < 1e-4 && (j.interval.high - 0.869_582).abs() < 1e-4, "{j:?}");
+        assert!(
+            (j.interval.low - 0.819_110).abs() < 1e-4 && (j.interval.high - 0.869_582).abs() < 1e-4,
+            "{j:?}"
+        );
         // The number itself is that of the rates: 1 - 0 - 60 / 370.
-        assert!((j.value - 310.0 / 370.0).abs() < 1e-9 && measured.rho0.unwrap().value.abs() < 1e-15);
+        assert!(
+            (j.value - 310.0 / 370.0).abs() < 1e-9 && measured.rho0.unwrap().value.abs() < 1e-15
+        );
     }
 
     #[test]

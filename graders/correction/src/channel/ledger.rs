@@ -23,7 +23,11 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { half_life: HALF_LIFE, prior_checks: 10.0, declared: BTreeMap::new() }
+        Self {
+            half_life: HALF_LIFE,
+            prior_checks: 10.0,
+            declared: BTreeMap::new(),
+        }
     }
 }
 
@@ -56,50 +60,83 @@ impl Ledger {
     pub fn new(counts: ChannelCounts, settings: Settings) -> Self {
         let halves: Vec<Half> = collect(counts)
             .into_iter()
-            .map(|((channel, version), collected)| Half::new(channel, version, collected, &settings))
+            .map(|((channel, version), collected)| {
+                Half::new(channel, version, collected, &settings)
+            })
             .collect();
         let mut families: BTreeMap<(&str, u32), Pooled> = BTreeMap::new();
         for half in &halves {
-            families.entry(half.family()).or_default().add(half.pooled());
+            families
+                .entry(half.family())
+                .or_default()
+                .add(half.pooled());
         }
-        let of_family = |half: &Half| families.get(&half.family()).copied().unwrap_or_default().shares();
+        let of_family = |half: &Half| {
+            families
+                .get(&half.family())
+                .copied()
+                .unwrap_or_default()
+                .shares()
+        };
         let priors: Vec<[Option<f64>; 2]> = halves.iter().map(of_family).collect();
         let channels = halves.into_iter().zip(priors).map(|(half, priors)| {
             let declared = settings.declared.get(half.channel()).copied();
             let report = half.report(priors, declared, &settings);
-            ((report.channel.clone(), report.version), Counted { half, priors, report })
+            (
+                (report.channel.clone(), report.version),
+                Counted {
+                    half,
+                    priors,
+                    report,
+                },
+            )
         });
         let channels = channels.collect();
         Self { channels, settings }
     }
 
-    /// What is known of a channel under this version of its grader: of one that was not counted yet, what is declared. `declared`
-    /// stands for what the settings declare.
+    /// What is known of a channel under this version of its grader: of one that was not counted
+    /// yet, what is declared. `declared` stands for what the settings declare.
     #[must_use]
     pub fn of(&self, channel: &str, version: u32, declared: Option<Rates>) -> Report {
         // A key of two parts cannot be borrowed; a batch asks once for each of its channels.
         let counted = self.channels.get(&(channel.to_owned(), version));
         match (counted, declared) {
             (Some(counted), None) => counted.report.clone(),
-            (Some(counted), declared) => counted.half.report(counted.priors, declared, &self.settings),
+            (Some(counted), declared) => {
+                counted
+                    .half
+                    .report(counted.priors, declared, &self.settings)
+            }
             (None, declared) => {
-                let half = Half::new(channel.to_owned(), version, Collected::default(), &self.settings);
+                let half = Half::new(
+                    channel.to_owned(),
+                    version,
+                    Collected::default(),
+                    &self.settings,
+                );
                 let declared = declared.or_else(|| self.settings.declared.get(channel).copied());
                 half.report([None, None], declared, &self.settings)
             }
         }
     }
 
-    /// The report of a channel as people name it: `math/default`, the newest version that was counted, or `math/default@1`. A channel
-    /// whose own name ends in `@1` goes first.
+    /// The report of a channel as people name it: `math/default`, the newest version that was
+    /// counted, or `math/default@1`. A channel whose own name ends in `@1` goes first.
     #[must_use]
     pub fn named(&self, name: &str) -> Option<&Report> {
-        let newest = self.channels.range((name.to_owned(), 0)..=(name.to_owned(), u32::MAX)).next_back();
+        let newest = self
+            .channels
+            .range((name.to_owned(), 0)..=(name.to_owned(), u32::MAX))
+            .next_back();
         let versioned = || {
             let (channel, version) = name.rsplit_once('@')?;
-            self.channels.get_key_value(&(channel.to_owned(), version.parse().ok()?))
+            self.channels
+                .get_key_value(&(channel.to_owned(), version.parse().ok()?))
         };
-        newest.or_else(versioned).map(|(_, counted)| &counted.report)
+        newest
+            .or_else(versioned)
+            .map(|(_, counted)| &counted.report)
     }
 
     /// All counted channels, by name and version.
@@ -110,7 +147,12 @@ impl Ledger {
 
 fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), Collected> {
     fn stretch(channels: &mut BTreeMap<(String, u32), Collected>, place: Place) -> &mut Stretch {
-        channels.entry((place.channel, place.version)).or_default().stretches.entry(place.stretch).or_default()
+        channels
+            .entry((place.channel, place.version))
+            .or_default()
+            .stretches
+            .entry(place.stretch)
+            .or_default()
     }
     let mut channels = BTreeMap::new();
     for (place, graded) in counts.graded {
@@ -120,7 +162,11 @@ fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), Collected> {
         stretch(&mut channels, place).checked.extend(list);
     }
     for ((channel, version, judge, passes), truths) in counts.truths {
-        channels.entry((channel, version)).or_default().judges.insert((judge, passes), truths);
+        channels
+            .entry((channel, version))
+            .or_default()
+            .judges
+            .insert((judge, passes), truths);
     }
     for (key, calibration) in counts.calibrations {
         channels.entry(key).or_default().calibration = Some(calibration);
@@ -136,7 +182,11 @@ mod tests {
     use super::*;
 
     fn place(channel: &str) -> Place {
-        Place { channel: channel.to_owned(), version: 1, stretch: 7 }
+        Place {
+            channel: channel.to_owned(),
+            version: 1,
+            stretch: 7,
+        }
     }
 
     fn checked(checks: u32, disagreed: u32) -> Checked {
@@ -150,16 +200,28 @@ mod tests {
         }
     }
 
-    /// A channel with 10,000 items of which 4,000 passed, and checks of each side by a judge that never errs.
+    /// A channel with 10,000 items of which 4,000 passed, and checks of each side by a judge that
+    /// never errs.
     fn counts(channel: &str, negatives: (u32, u32), positives: (u32, u32)) -> ChannelCounts {
         let mut counts = ChannelCounts::default();
-        let graded = Graded { negatives: 6_000, positives: 4_000, ..Graded::default() };
+        let graded = Graded {
+            negatives: 6_000,
+            positives: 4_000,
+            ..Graded::default()
+        };
         counts.graded.insert(place(channel), graded);
         for (passes, (checks, disagreed)) in [(false, negatives), (true, positives)] {
             if checks > 0 {
                 let judge = "judge@1".to_owned();
-                let checker = Checker { judge, sensitivity: 1.0, specificity: 1.0, passes };
-                counts.checked_by(place(channel), checker).add(&checked(checks, disagreed));
+                let checker = Checker {
+                    judge,
+                    sensitivity: 1.0,
+                    specificity: 1.0,
+                    passes,
+                };
+                counts
+                    .checked_by(place(channel), checker)
+                    .add(&checked(checks, disagreed));
             }
         }
         counts
@@ -167,48 +229,88 @@ mod tests {
 
     #[test]
     fn rates_come_from_checks_of_both_sides() {
-        // Of 6,000 negatives a tenth is right, of 4,000 positives a twentieth is wrong: rho1 = 600 / (600 + 3,800),
-        // rho0 = 200 / (200 + 5,400).
+        // Of 6,000 negatives a tenth is right, of 4,000 positives a twentieth is wrong: rho1 = 600
+        // / (600 + 3,800), rho0 = 200 / (200 + 5,400).
         let ledger = Ledger::new(counts("math/a", (400, 40), (400, 20)), Settings::default());
         let report = ledger.of("math/a", 1, None);
         let (rho0, rho1) = (report.rho0.unwrap(), report.rho1.unwrap());
         assert!((rho1.estimate.value - 600.0 / 4_400.0).abs() < 1e-12);
         assert!((rho0.estimate.value - 200.0 / 5_600.0).abs() < 1e-12);
-        assert_eq!((rho0.source, rho1.source, report.uncorrected), (Source::Measured, Source::Measured, None));
+        assert_eq!(
+            (rho0.source, rho1.source, report.uncorrected),
+            (Source::Measured, Source::Measured, None)
+        );
         assert!((report.usable().unwrap().rho1 - rho1.shrunk).abs() < 1e-15);
-        assert!((rho1.shrunk - rho1.estimate.value).abs() < 1e-12, "an only channel is its own prior");
+        assert!(
+            (rho1.shrunk - rho1.estimate.value).abs() < 1e-12,
+            "an only channel is its own prior"
+        );
     }
 
     #[test]
     fn a_channel_nobody_checked_is_not_corrected() {
-        let report = Ledger::new(counts("math/a", (0, 0), (0, 0)), Settings::default()).of("math/a", 1, None);
-        assert!(matches!(report.uncorrected, Some(Uncorrected::Unknown { missing: "`rho0` and `rho1` are", .. })));
+        let report = Ledger::new(counts("math/a", (0, 0), (0, 0)), Settings::default())
+            .of("math/a", 1, None);
+        assert!(matches!(
+            report.uncorrected,
+            Some(Uncorrected::Unknown {
+                missing: "`rho0` and `rho1` are",
+                ..
+            })
+        ));
         assert_eq!((report.usable(), report.j), (None, None));
     }
 
     #[test]
     fn no_correction_when_the_interval_of_j_touches_zero() {
         // Ten checks each: J is anything.
-        let report = Ledger::new(counts("math/a", (10, 6), (10, 6)), Settings::default()).of("math/a", 1, None);
-        assert!(matches!(report.uncorrected, Some(Uncorrected::TouchesZero { low }) if low <= 0.0), "{report:?}");
+        let report = Ledger::new(counts("math/a", (10, 6), (10, 6)), Settings::default())
+            .of("math/a", 1, None);
+        assert!(
+            matches!(report.uncorrected, Some(Uncorrected::TouchesZero { low }) if low <= 0.0),
+            "{report:?}"
+        );
         assert_eq!(report.usable(), None);
         assert!(report.uncorrected.unwrap().to_string().contains("holds 0"));
     }
 
     #[test]
     fn declared_rates_stand_until_enough_was_checked() {
-        let declared = BTreeMap::from([("math/a".to_owned(), Rates { rho0: 0.01, rho1: 0.3 })]);
-        let settings = Settings { declared, ..Settings::default() };
-        let report = Ledger::new(counts("math/a", (10, 5), (10, 5)), settings.clone()).of("math/a", 1, None);
+        let declared = BTreeMap::from([(
+            "math/a".to_owned(),
+            Rates {
+                rho0: 0.01,
+                rho1: 0.3,
+            },
+        )]);
+        let settings = Settings {
+            declared,
+            ..Settings::default()
+        };
+        let report =
+            Ledger::new(counts("math/a", (10, 5), (10, 5)), settings.clone()).of("math/a", 1, None);
         assert_eq!(report.rho1.map(|rate| rate.source), Some(Source::Declared));
-        assert_eq!(report.usable(), Some(Rates { rho0: 0.01, rho1: 0.3 }));
-        let report = Ledger::new(counts("math/a", (400, 40), (0, 0)), settings.clone()).of("math/a", 1, None);
-        let sources = (report.rho0.map(|rate| rate.source), report.rho1.map(|rate| rate.source));
+        assert_eq!(
+            report.usable(),
+            Some(Rates {
+                rho0: 0.01,
+                rho1: 0.3
+            })
+        );
+        let report = Ledger::new(counts("math/a", (400, 40), (0, 0)), settings.clone())
+            .of("math/a", 1, None);
+        let sources = (
+            report.rho0.map(|rate| rate.source),
+            report.rho1.map(|rate| rate.source),
+        );
         assert_eq!(sources, (Some(Source::Declared), Some(Source::Measured)));
         assert!(report.j.is_some());
         // A channel that was never seen has what is declared, too.
         assert_eq!(
-            Ledger::new(ChannelCounts::default(), settings).of("math/a", 1, None).rho0.map(|rate| rate.shrunk),
+            Ledger::new(ChannelCounts::default(), settings)
+                .of("math/a", 1, None)
+                .rho0
+                .map(|rate| rate.shrunk),
             Some(0.01)
         );
     }
@@ -223,32 +325,49 @@ mod tests {
         // Its own half, drawn half the way to 105 of 1,010.
         let f = f64::midpoint(0.5, 105.0 / 1_010.0);
         let e = f64::midpoint(0.0, 50.0 / 1_010.0);
-        assert!((rho1.shrunk - 6_000.0 * f / (6_000.0 * f + 4_000.0 * (1.0 - e))).abs() < 1e-9, "{rho1:?}");
-        assert!((rho1.estimate.value - 3_000.0 / 7_000.0).abs() < 1e-12, "the estimate itself is its own");
+        assert!(
+            (rho1.shrunk - 6_000.0 * f / (6_000.0 * f + 4_000.0 * (1.0 - e))).abs() < 1e-9,
+            "{rho1:?}"
+        );
+        assert!(
+            (rho1.estimate.value - 3_000.0 / 7_000.0).abs() < 1e-12,
+            "the estimate itself is its own"
+        );
     }
 
     #[test]
     fn no_rate_is_drawn_out_of_its_own_interval() {
-        // Of 60 checks of each side none disagreed; another channel's thousands found nine of ten wrong.
+        // Of 60 checks of each side none disagreed; another channel's thousands found nine of ten
+        // wrong.
         let mut all = counts("math/a", (60, 0), (60, 0));
         all.add(counts("math/b", (6_000, 5_400), (4_000, 3_600)));
-        let settings = Settings { prior_checks: 1_000.0, ..Settings::default() };
+        let settings = Settings {
+            prior_checks: 1_000.0,
+            ..Settings::default()
+        };
         let report = Ledger::new(all, settings).of("math/a", 1, None);
         for rate in [report.rho0.unwrap(), report.rho1.unwrap()] {
             assert!(rate.estimate.interval.holds(rate.shrunk), "{rate:?}");
-            assert!((rate.shrunk - rate.estimate.interval.high).abs() < 1e-12, "as far as it goes: {rate:?}");
+            assert!(
+                (rate.shrunk - rate.estimate.interval.high).abs() < 1e-12,
+                "as far as it goes: {rate:?}"
+            );
         }
     }
 
     #[test]
     fn a_channel_of_one_side_is_not_drawn_towards_others() {
-        // Nothing passed, and nothing of it was found right; n0 f / (n0 f + 0) is 1 for the smallest f above 0.
+        // Nothing passed, and nothing of it was found right; n0 f / (n0 f + 0) is 1 for the
+        // smallest f above 0.
         let mut all = counts("math/a", (400, 0), (0, 0));
         all.graded.get_mut(&place("math/a")).unwrap().positives = 0;
         all.add(counts("math/b", (1_000, 100), (1_000, 50)));
         let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
         let rate = report.rho1.unwrap();
-        assert!((rate.shrunk - rate.estimate.value).abs() < 1e-15 && rate.shrunk < 0.5, "{rate:?}");
+        assert!(
+            (rate.shrunk - rate.estimate.value).abs() < 1e-15 && rate.shrunk < 0.5,
+            "{rate:?}"
+        );
     }
 
     #[test]
@@ -256,11 +375,25 @@ mod tests {
         let mut all = counts("math/a", (100, 10), (100, 10));
         all.add(counts("code/a", (1_000, 900), (1_000, 900)));
         let mut newer = counts("math/b", (1_000, 900), (1_000, 900));
-        newer.graded = newer.graded.into_iter().map(|(at, graded)| (Place { version: 2, ..at }, graded)).collect();
-        newer.checked = newer.checked.into_iter().map(|(at, list)| (Place { version: 2, ..at }, list)).collect();
+        newer.graded = newer
+            .graded
+            .into_iter()
+            .map(|(at, graded)| (Place { version: 2, ..at }, graded))
+            .collect();
+        newer.checked = newer
+            .checked
+            .into_iter()
+            .map(|(at, list)| (Place { version: 2, ..at }, list))
+            .collect();
         all.add(newer);
-        let rate = Ledger::new(all, Settings::default()).of("math/a", 1, None).rho1.unwrap();
-        assert!((rate.shrunk - rate.estimate.value).abs() < 1e-12, "{rate:?}");
+        let rate = Ledger::new(all, Settings::default())
+            .of("math/a", 1, None)
+            .rho1
+            .unwrap();
+        assert!(
+            (rate.shrunk - rate.estimate.value).abs() < 1e-12,
+            "{rate:?}"
+        );
     }
 
     #[test]
@@ -269,9 +402,19 @@ mod tests {
         all.add(counts("math/b", (10, 5), (10, 0)));
         let ledger = Ledger::new(all, Settings::default());
         let report = ledger.of("math/b", 1, None);
-        let (used, own, rates) = (report.used_j().unwrap(), report.final_j().unwrap(), report.rates().unwrap());
-        assert!((used.value - (1.0 - rates.rho0 - rates.rho1)).abs() < 1e-15 && used.interval.holds(used.value));
-        assert!((used.value - own.value).abs() > 0.01, "its own J is another: {used:?} {own:?}");
+        let (used, own, rates) = (
+            report.used_j().unwrap(),
+            report.final_j().unwrap(),
+            report.rates().unwrap(),
+        );
+        assert!(
+            (used.value - (1.0 - rates.rho0 - rates.rho1)).abs() < 1e-15
+                && used.interval.holds(used.value)
+        );
+        assert!(
+            (used.value - own.value).abs() > 0.01,
+            "its own J is another: {used:?} {own:?}"
+        );
         assert!(used.interval.low <= own.interval.low && used.interval.high >= own.interval.high);
         assert_eq!(Ledger::default().of("math/b", 1, None).used_j(), None);
     }
@@ -281,20 +424,35 @@ mod tests {
         let mut all = counts("math/a", (9, 0), (9, 0));
         all.add(counts("math/a@1", (9, 0), (9, 0)));
         let newer = counts("math/a", (9, 0), (9, 0));
-        all.graded.extend(newer.graded.into_iter().map(|(at, graded)| (Place { version: 2, ..at }, graded)));
+        all.graded.extend(
+            newer
+                .graded
+                .into_iter()
+                .map(|(at, graded)| (Place { version: 2, ..at }, graded)),
+        );
         let ledger = Ledger::new(all, Settings::default());
-        let found = |name| ledger.named(name).map(|report| (&report.channel[..], report.version));
+        let found = |name| {
+            ledger
+                .named(name)
+                .map(|report| (&report.channel[..], report.version))
+        };
         assert_eq!(found("math/a"), Some(("math/a", 2)));
         assert_eq!(found("math/a@2"), Some(("math/a", 2)));
         assert_eq!(found("math/a@1"), Some(("math/a@1", 1)));
         assert_eq!(found("math/a@1@1"), Some(("math/a@1", 1)));
-        assert_eq!((found("math/a@3"), found("math"), found("math/a@x")), (None, None, None));
+        assert_eq!(
+            (found("math/a@3"), found("math"), found("math/a@x")),
+            (None, None, None)
+        );
     }
 
     #[test]
     fn verdicts_that_judges_decide_change_the_rates_that_count() {
         let mut all = counts("math/a", (3_000, 300), (400, 20));
-        all.graded.get_mut(&place("math/a")).unwrap().bound_negatives = 3_000;
+        all.graded
+            .get_mut(&place("math/a"))
+            .unwrap()
+            .bound_negatives = 3_000;
         let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
         // Half of the negatives had a judge that never errs: half of the false negatives are gone.
         let after = report.after.unwrap();
@@ -305,41 +463,74 @@ mod tests {
 
     #[test]
     fn an_overturned_negative_is_not_audited() {
-        let judged =
-            |passes: bool| Checker { judge: "judge@1".to_owned(), sensitivity: 0.9, specificity: 0.98, passes };
+        let judged = |passes: bool| Checker {
+            judge: "judge@1".to_owned(),
+            sensitivity: 0.9,
+            specificity: 0.98,
+            passes,
+        };
         let mut all = counts("math/a", (0, 0), (0, 0));
-        all.checked_by(place("math/a"), judged(false)).add(&checked(400, 80));
-        all.checked_by(place("math/a"), judged(true)).add(&checked(400, 80));
+        all.checked_by(place("math/a"), judged(false))
+            .add(&checked(400, 80));
+        all.checked_by(place("math/a"), judged(true))
+            .add(&checked(400, 80));
         let graded = all.graded.get_mut(&place("math/a")).unwrap();
         (graded.bound_negatives, graded.bound_positives) = (3_000, 2_000);
         let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
         let (rho0, rho1) = (report.rho0.unwrap().shrunk, report.rho1.unwrap().shrunk);
         let after = report.after.unwrap().rates;
-        // Half of each side went to a judge (0.9, 0.98). Of wrong answers: passed before, and not refused by an audit, or passed on appeal.
-        assert!((after.rho0 - (rho0 * (1.0 - 0.5 * 0.98) + (1.0 - rho0) * 0.5 * 0.02)).abs() < 1e-9);
+        // Half of each side went to a judge (0.9, 0.98). Of wrong answers: passed before, and not
+        // refused by an audit, or passed on appeal.
+        assert!(
+            (after.rho0 - (rho0 * (1.0 - 0.5 * 0.98) + (1.0 - rho0) * 0.5 * 0.02)).abs() < 1e-9
+        );
         assert!((after.rho1 - (rho1 * (1.0 - 0.5 * 0.9) + (1.0 - rho1) * 0.5 * 0.1)).abs() < 1e-9);
     }
 
     #[test]
     fn a_batch_without_judges_has_the_rates_of_the_grader_alone() {
         let mut all = counts("math/a", (3_000, 300), (400, 20));
-        all.graded.get_mut(&place("math/a")).unwrap().bound_negatives = 3_000;
+        all.graded
+            .get_mut(&place("math/a"))
+            .unwrap()
+            .bound_negatives = 3_000;
         let report = Ledger::new(all, Settings::default()).of("math/a", 1, None);
         let none = Bound::default();
-        let alone = report.clone().in_batch([none, Bound { passes: true, ..none }]);
-        assert_eq!((alone.after, alone.usable().map(|rates| rates.rho1)), (None, report.rho1.map(|rate| rate.shrunk)));
+        let alone = report.clone().in_batch([
+            none,
+            Bound {
+                passes: true,
+                ..none
+            },
+        ]);
+        assert_eq!(
+            (alone.after, alone.usable().map(|rates| rates.rho1)),
+            (None, report.rho1.map(|rate| rate.shrunk))
+        );
         // A judge with sensitivity 0.9 on all negatives: a tenth of the false negatives is left.
-        let all = Bound { share: 1.0, judge: Some(("judge@1", 0.9, 1.0)), ..none };
-        let decided = report.clone().in_batch([all, Bound { passes: true, ..none }]);
+        let all = Bound {
+            share: 1.0,
+            judge: Some(("judge@1", 0.9, 1.0)),
+            ..none
+        };
+        let decided = report.clone().in_batch([
+            all,
+            Bound {
+                passes: true,
+                ..none
+            },
+        ]);
         assert!((decided.usable().unwrap().rho1 - 0.1 * report.rho1.unwrap().shrunk).abs() < 1e-9);
     }
 
     #[test]
     fn a_judge_that_may_err_overturns_once_the_channel_is_known() {
-        let few = Ledger::new(counts("math/a", (19, 4), (0, 0)), Settings::default()).of("math/a", 1, None);
+        let few = Ledger::new(counts("math/a", (19, 4), (0, 0)), Settings::default())
+            .of("math/a", 1, None);
         assert_eq!(few.precision("judge@1", 0.9, 0.98, false), None);
         assert_eq!(few.precision("judge@1", 0.9, 1.0, false), Some(1.0));
-        let enough = Ledger::new(counts("math/a", (400, 80), (0, 0)), Settings::default()).of("math/a", 1, None);
+        let enough = Ledger::new(counts("math/a", (400, 80), (0, 0)), Settings::default())
+            .of("math/a", 1, None);
         let precision = enough.precision("judge@1", 0.9, 0.98, false).unwrap();
         assert!((precision - 0.18 / 0.196).abs() < 1e-12);
     }

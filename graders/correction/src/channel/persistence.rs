@@ -1,4 +1,5 @@
-//! Does the same answer always get the same verdict? Noise that stays with an answer is learnt, and no rate corrects for it.
+//! Does the same answer always get the same verdict? Noise that stays with an answer is learnt, and
+//! no rate corrects for it.
 
 use serde::Serialize;
 
@@ -14,22 +15,32 @@ pub struct Persistence {
     pub repeats: u64,
     /// Of those, given another verdict than the first time.
     pub flips: u64,
-    /// Share of the noise that stays with the answer: 1 if repeats never differ, 0 if they differ as often as fresh noise would make
-    /// them; `None` without repeats, or without noise.
+    /// Share of the noise that stays with the answer: 1 if repeats never differ, 0 if they differ
+    /// as often as fresh noise would make them; `None` without repeats, or without noise.
     pub share: Option<Estimate>,
 }
 
-/// Compares how often repeats differ with how often they would if each verdict were noisy anew: 2 (p rho1 (1 - rho1) +
-/// (1 - p) rho0 (1 - rho0)), where a share `p` of the items is right (own derivation).
+/// Compares how often repeats differ with how often they would if each verdict were noisy anew: 2
+/// (p rho1 (1 - rho1) + (1 - p) rho0 (1 - rho0)), where a share `p` of the items is right (own
+/// derivation).
 #[must_use]
 pub fn persistence(repeats: u64, flips: u64, noise: Option<(Rates, f64)>) -> Persistence {
-    let expected =
-        noise.map(|(Rates { rho0, rho1 }, p)| 2.0 * (p * rho1 * (1.0 - rho1) + (1.0 - p) * rho0 * (1.0 - rho0)));
-    let share = expected.filter(|expected| *expected > 1e-6).and_then(|expected| {
-        let flipped = wilson(count(flips), count(repeats))?;
-        Some(Estimate::combine([flipped], SHARES, |[flipped]| 1.0 - flipped / expected))
+    let expected = noise.map(|(Rates { rho0, rho1 }, p)| {
+        2.0 * (p * rho1 * (1.0 - rho1) + (1.0 - p) * rho0 * (1.0 - rho0))
     });
-    Persistence { repeats, flips, share }
+    let share = expected
+        .filter(|expected| *expected > 1e-6)
+        .and_then(|expected| {
+            let flipped = wilson(count(flips), count(repeats))?;
+            Some(Estimate::combine([flipped], SHARES, |[flipped]| {
+                1.0 - flipped / expected
+            }))
+        });
+    Persistence {
+        repeats,
+        flips,
+        share,
+    }
 }
 
 #[cfg(test)]
@@ -52,6 +63,20 @@ mod tests {
     fn without_noise_or_repeats_there_is_nothing_to_say() {
         assert_eq!(persistence(100, 0, None).share, None);
         assert_eq!(persistence(100, 0, Some((Rates::CLEAN, 0.5))).share, None);
-        assert_eq!(persistence(0, 0, Some((Rates { rho0: 0.1, rho1: 0.1 }, 0.5))).share, None);
+        assert_eq!(
+            persistence(
+                0,
+                0,
+                Some((
+                    Rates {
+                        rho0: 0.1,
+                        rho1: 0.1
+                    },
+                    0.5
+                ))
+            )
+            .share,
+            None
+        );
     }
 }

@@ -12,8 +12,8 @@ use super::checks::{Judge, precision_of_overturned_negative, precision_of_overtu
 use super::drift::Drift;
 use super::persistence::Persistence;
 
-/// Lower bound of J from which on scores may be corrected: dividing by less buys unbiasedness with too much variance, and a J whose
-/// sign is not sure could turn learning around.
+/// Lower bound of J from which on scores may be corrected: dividing by less buys unbiasedness with
+/// too much variance, and a J whose sign is not sure could turn learning around.
 pub const LEAST_J: f64 = 0.2;
 
 /// Checks of a side from which on a judge may be trusted to overturn.
@@ -36,7 +36,8 @@ pub enum Source {
 pub struct Rate {
     /// The rate with its interval.
     pub estimate: Estimate,
-    /// The same, drawn towards the grader's other channels by what they weigh: what corrections use.
+    /// The same, drawn towards the grader's other channels by what they weigh: what corrections
+    /// use.
     pub shrunk: f64,
     /// Where it comes from.
     pub source: Source,
@@ -64,14 +65,17 @@ pub enum Uncorrected {
         remedy: &'static str,
     },
     /// The interval of J holds 0.
-    #[error("the interval of J starts at {low:.3} and holds 0, so the sign of a correction is not sure")]
+    #[error(
+        "the interval of J starts at {low:.3} and holds 0, so the sign of a correction is not sure"
+    )]
     TouchesZero {
         /// Lower bound of J.
         low: f64,
     },
     /// J may be too small.
     #[error(
-        "the interval of J starts at {low:.3}, not above {LEAST_J}: a correction would cost more variance than it is worth"
+        "the interval of J starts at {low:.3}, not above {LEAST_J}: a correction would cost more \
+         variance than it is worth"
     )]
     TooSmall {
         /// Lower bound of J.
@@ -139,8 +143,14 @@ pub struct Bound<'a> {
 }
 
 impl After {
-    /// The channel after a share of its negatives, and one of its positives, was decided by judges; `None` when nothing was.
-    pub(super) fn of(rho0: Rate, rho1: Rate, appeals: (f64, Judge), audits: (f64, Judge)) -> Option<Self> {
+    /// The channel after a share of its negatives, and one of its positives, was decided by judges;
+    /// `None` when nothing was.
+    pub(super) fn of(
+        rho0: Rate,
+        rho1: Rate,
+        appeals: (f64, Judge),
+        audits: (f64, Judge),
+    ) -> Option<Self> {
         if appeals.0 + audits.0 <= 0.0 {
             return None;
         }
@@ -156,14 +166,23 @@ impl After {
                 rho1: (appealed.rho1 + audited.rho1 - before.rho1).clamp(0.0, 1.0),
             }
         };
-        let range = Interval { low: -1.0, high: 1.0 };
-        let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| map(rho0, rho1).j());
-        Some(Self { rates: map(rho0.shrunk, rho1.shrunk), j })
+        let range = Interval {
+            low: -1.0,
+            high: 1.0,
+        };
+        let j = Estimate::combine([rho0.estimate, rho1.estimate], range, |[rho0, rho1]| {
+            map(rho0, rho1).j()
+        });
+        Some(Self {
+            rates: map(rho0.shrunk, rho1.shrunk),
+            j,
+        })
     }
 }
 
 impl Report {
-    /// Rates that corrections of this channel use: those after appeals where there are any. `None` when it is not to be corrected.
+    /// Rates that corrections of this channel use: those after appeals where there are any. `None`
+    /// when it is not to be corrected.
     #[must_use]
     pub fn usable(&self) -> Option<Rates> {
         if self.uncorrected.is_some() {
@@ -187,34 +206,48 @@ impl Report {
         self.after.map_or(self.j, |after| Some(after.j))
     }
 
-    /// J of the rates that corrections use, 1 - rho0 - rho1 of [`Report::rates`], with the interval of [`Report::final_j`] widened to
-    /// hold it: drawing rates towards other channels moves J too. `None` where a rate is not known. Whether to correct is decided
-    /// by `final_j`, which owes nothing to other channels.
+    /// J of the rates that corrections use, 1 - rho0 - rho1 of [`Report::rates`], with the interval
+    /// of [`Report::final_j`] widened to hold it: drawing rates towards other channels moves J too.
+    /// `None` where a rate is not known. Whether to correct is decided by `final_j`, which owes
+    /// nothing to other channels.
     #[must_use]
     pub fn used_j(&self) -> Option<Estimate> {
         let (value, Interval { low, high }) = (self.rates()?.j(), self.final_j()?.interval);
-        Some(Estimate { value, interval: Interval { low: low.min(value), high: high.max(value) } })
+        Some(Estimate {
+            value,
+            interval: Interval {
+                low: low.min(value),
+                high: high.max(value),
+            },
+        })
     }
 
-    /// The channel as it is in one batch, where judges have the last word on these shares of its verdicts: negatives, then positives.
-    /// What was decided in other batches says nothing of it.
+    /// The channel as it is in one batch, where judges have the last word on these shares of its
+    /// verdicts: negatives, then positives. What was decided in other batches says nothing of it.
     #[must_use]
     pub fn in_batch(mut self, bound: [Bound<'_>; 2]) -> Self {
         let [appeals, audits] = bound.map(|bound| {
-            let judge = bound
-                .judge
-                .map(|(name, sensitivity, specificity)| self.judge(name, sensitivity, specificity, bound.passes));
+            let judge = bound.judge.map(|(name, sensitivity, specificity)| {
+                self.judge(name, sensitivity, specificity, bound.passes)
+            });
             (bound.share, judge.unwrap_or(Judge::PERFECT))
         });
-        self.after = self.rho0.zip(self.rho1).and_then(|(rho0, rho1)| After::of(rho0, rho1, appeals, audits));
+        self.after = self
+            .rho0
+            .zip(self.rho1)
+            .and_then(|(rho0, rho1)| After::of(rho0, rho1, appeals, audits));
         self.uncorrected = self.refuse();
         self
     }
 
-    /// Whether correction is refused, and why: the rates are not known, or the interval of J is not clear of 0.
+    /// Whether correction is refused, and why: the rates are not known, or the interval of J is not
+    /// clear of 0.
     pub(super) fn refuse(&self) -> Option<Uncorrected> {
         let missing = match (self.rho0, self.rho1) {
-            (None, None) => Some(("`rho0` and `rho1` are", "appeal negatives and audit positives, or declare rates")),
+            (None, None) => Some((
+                "`rho0` and `rho1` are",
+                "appeal negatives and audit positives, or declare rates",
+            )),
             (None, Some(_)) => Some(("`rho0` is", "audit positives, or declare rates")),
             (Some(_), None) => Some(("`rho1` is", "appeal negatives, or declare rates")),
             (Some(_), Some(_)) => None,
@@ -229,12 +262,19 @@ impl Report {
         (low <= LEAST_J).then_some(Uncorrected::TooSmall { low })
     }
 
-    /// Whether a judge may overturn: the probability that an overturned verdict is right, of negatives or of positives.
+    /// Whether a judge may overturn: the probability that an overturned verdict is right, of
+    /// negatives or of positives.
     ///
-    /// A judge that never errs in that direction is right whatever the channel is. Of any other it is known once 20 verdicts of that
-    /// side were checked; `None` before.
+    /// A judge that never errs in that direction is right whatever the channel is. Of any other it
+    /// is known once 20 verdicts of that side were checked; `None` before.
     #[must_use]
-    pub fn precision(&self, judge: &str, sensitivity: f64, specificity: f64, passes: bool) -> Option<f64> {
+    pub fn precision(
+        &self,
+        judge: &str,
+        sensitivity: f64,
+        specificity: f64,
+        passes: bool,
+    ) -> Option<f64> {
         let judge = self.judge(judge, sensitivity, specificity, passes);
         let side = usize::from(passes);
         let share = self.wrong[side].filter(|_| self.checks[side] >= CHECKS_TO_OVERTURN);
@@ -246,7 +286,11 @@ impl Report {
     }
 
     fn judge(&self, judge: &str, sensitivity: f64, specificity: f64, passes: bool) -> Judge {
-        let truths = self.judges.get(&(judge.to_owned(), passes)).copied().unwrap_or_default();
+        let truths = self
+            .judges
+            .get(&(judge.to_owned(), passes))
+            .copied()
+            .unwrap_or_default();
         Judge::new(sensitivity, specificity, truths)
     }
 }

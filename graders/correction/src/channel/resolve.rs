@@ -1,7 +1,8 @@
 //! From the counts of one channel to its report: which of several sources stands for each rate.
 //!
-//! Measured beats calibrated beats declared, once 30 verdicts of the side were checked; before, the better known one stands. A side
-//! that nobody checked may still follow from the other side and a rate that is known otherwise.
+//! Measured beats calibrated beats declared, once 30 verdicts of the side were checked; before, the
+//! better known one stands. A side that nobody checked may still follow from the other side and a
+//! rate that is known otherwise.
 
 use assay_core::channel::Graded;
 
@@ -35,7 +36,8 @@ pub(super) struct Half {
     checks: [f64; 2],
 }
 
-/// Wrong shares of each side over channels, each weighing its checks: the weighted sum, and the weights.
+/// Wrong shares of each side over channels, each weighing its checks: the weighted sum, and the
+/// weights.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Pooled([(f64, f64); 2]);
 
@@ -48,7 +50,8 @@ impl Pooled {
 
     /// The shares; `None` of a side without checks.
     pub(super) fn shares(self) -> [Option<f64>; 2] {
-        self.0.map(|(sum, weight)| (weight > 0.0).then(|| sum / weight))
+        self.0
+            .map(|(sum, weight)| (weight > 0.0).then(|| sum / weight))
     }
 }
 
@@ -56,8 +59,15 @@ impl Pooled {
 type Told = (Estimate, Source);
 
 impl Half {
-    pub(super) fn new(channel: String, version: u32, mut collected: Collected, settings: &Settings) -> Self {
-        let stretches: Vec<Stretch> = std::mem::take(&mut collected.stretches).into_values().collect();
+    pub(super) fn new(
+        channel: String,
+        version: u32,
+        mut collected: Collected,
+        settings: &Settings,
+    ) -> Self {
+        let stretches: Vec<Stretch> = std::mem::take(&mut collected.stretches)
+            .into_values()
+            .collect();
         let window = Window::of(&stretches, settings.half_life);
         let side = |passes: bool| {
             let found: Vec<(&Findings, Judge)> = window
@@ -66,14 +76,31 @@ impl Half {
                 .filter(|found| found.checker.passes == passes)
                 .map(|found| (found, collected.judge(found)))
                 .collect();
-            let whole = if passes { window.positives } else { window.negatives }.effective();
-            let checks: f64 = found.iter().map(|(found, _)| found.checks.effective()).sum();
+            let whole = if passes {
+                window.positives
+            } else {
+                window.negatives
+            }
+            .effective();
+            let checks: f64 = found
+                .iter()
+                .map(|(found, _)| found.checks.effective())
+                .sum();
             (wrong_share(&found, whole), checks)
         };
         let [negatives, positives] = [side(false), side(true)];
         let (uncut, checks) = ([negatives.0, positives.0], [negatives.1, positives.1]);
         let wrong = uncut.map(|share: Option<Estimate>| share.map(|share| share.held(SHARES)));
-        Self { channel, version, collected, stretches, window, wrong, uncut, checks }
+        Self {
+            channel,
+            version,
+            collected,
+            stretches,
+            window,
+            wrong,
+            uncut,
+            checks,
+        }
     }
 
     pub(super) fn channel(&self) -> &str {
@@ -82,7 +109,12 @@ impl Half {
 
     /// The grader and version whose channels lean on each other.
     pub(super) fn family(&self) -> (&str, u32) {
-        (self.channel.split_once('/').map_or(&self.channel[..], |(grader, _)| grader), self.version)
+        (
+            self.channel
+                .split_once('/')
+                .map_or(&self.channel[..], |(grader, _)| grader),
+            self.version,
+        )
     }
 
     /// What this channel adds to the wrong shares of its family.
@@ -94,7 +126,12 @@ impl Half {
         Pooled([side(0), side(1)])
     }
 
-    pub(super) fn report(&self, priors: [Option<f64>; 2], declared: Option<Rates>, settings: &Settings) -> Report {
+    pub(super) fn report(
+        &self,
+        priors: [Option<f64>; 2],
+        declared: Option<Rates>,
+        settings: &Settings,
+    ) -> Report {
         let told = self.told(declared);
         let checked = [0, 1].map(|side| {
             let enough = self.checks[side] >= ENOUGH_CHECKS || told.is_none();
@@ -105,17 +142,34 @@ impl Half {
         let found = measured(&self.window, f, e);
         let shrunk = self.shrunk(checked, shares, priors, settings);
 
-        // Without items on one side a rate is 0 or 1 whatever is drawn towards; and no rate is drawn out of its own interval.
+        // Without items on one side a rate is 0 or 1 whatever is drawn towards; and no rate is
+        // drawn out of its own interval.
         let one_sided = self.window.negatives.sum <= 0.0 || self.window.positives.sum <= 0.0;
         let held = |estimate: Estimate, shrunk: f64| {
-            if one_sided { estimate.value } else { shrunk.max(estimate.interval.low).min(estimate.interval.high) }
+            if one_sided {
+                estimate.value
+            } else {
+                shrunk
+                    .max(estimate.interval.low)
+                    .min(estimate.interval.high)
+            }
         };
-        let rate = |measured: Option<Estimate>, shrunk: f64, told: Option<Told>| match (measured, told) {
-            (Some(estimate), _) => Some(Rate { estimate, shrunk: held(estimate, shrunk), source: Source::Measured }),
-            (None, Some((estimate, source))) => Some(Rate { estimate, shrunk: estimate.value, source }),
-            (None, None) => None,
-        };
-        // Beside a rate that is told, a side's checks say its rate without what follows of the other side.
+        let rate =
+            |measured: Option<Estimate>, shrunk: f64, told: Option<Told>| match (measured, told) {
+                (Some(estimate), _) => Some(Rate {
+                    estimate,
+                    shrunk: held(estimate, shrunk),
+                    source: Source::Measured,
+                }),
+                (None, Some((estimate, source))) => Some(Rate {
+                    estimate,
+                    shrunk: estimate.value,
+                    source,
+                }),
+                (None, None) => None,
+            };
+        // Beside a rate that is told, a side's checks say its rate without what follows of the
+        // other side.
         let beside = |passes: bool, wrong: Estimate, other: fn([Told; 2]) -> Told| {
             told.map(|told| rate_beside(&self.window, passes, wrong, other(told).0))
         };
@@ -132,14 +186,23 @@ impl Half {
             ([None, Some(e)], Some([_, (rho1, _)])) => Some(j_beside(&self.window, true, e, rho1)),
             _ => rho0.zip(rho1).map(|(a, b)| j(a.estimate, b.estimate)),
         };
-        let noise = rho0.zip(rho1).and_then(|(a, b)| Some((Rates::new(a.shrunk, b.shrunk)?, found.right?)));
+        let noise = rho0
+            .zip(rho1)
+            .and_then(|(a, b)| Some((Rates::new(a.shrunk, b.shrunk)?, found.right?)));
 
-        let graded = self.stretches.iter().fold(Graded::default(), |mut sum, stretch| {
-            sum.add(&stretch.graded);
-            sum
-        });
+        let graded = self
+            .stretches
+            .iter()
+            .fold(Graded::default(), |mut sum, stretch| {
+                sum.add(&stretch.graded);
+                sum
+            });
         let checks = [false, true].map(|passes| {
-            let side = self.window.checkers.iter().filter(|known| known.checker.passes == passes);
+            let side = self
+                .window
+                .checkers
+                .iter()
+                .filter(|known| known.checker.passes == passes);
             side.map(|known| known.count).sum()
         });
         let mut report = Report {
@@ -178,10 +241,16 @@ impl Half {
         calibrated.or_else(|| declared.map(|rates| [declare(rates.rho0), declare(rates.rho1)]))
     }
 
-    /// The shares that were checked, and of a side that was not, what follows from the other and a rate that is known.
-    fn filled(&self, checked: [Option<Estimate>; 2], told: Option<[Told; 2]>) -> [Option<Estimate>; 2] {
+    /// The shares that were checked, and of a side that was not, what follows from the other and a
+    /// rate that is known.
+    fn filled(
+        &self,
+        checked: [Option<Estimate>; 2],
+        told: Option<[Told; 2]>,
+    ) -> [Option<Estimate>; 2] {
         let (n0, n1) = (self.window.negatives.sum, self.window.positives.sum);
-        // rho = a / (a + b) with a = of * share of one side, b = the answers of the same truth on the other.
+        // rho = a / (a + b) with a = of * share of one side, b = the answers of the same truth on
+        // the other.
         let follow = |(rho, _): Told, other: Estimate, of: f64, on_other: f64| {
             (of > 0.0).then(|| {
                 let range = SHARES;
@@ -212,25 +281,36 @@ impl Half {
             }
             _ => shares[side].map_or(0.0, |share| share.value),
         };
-        rates_of(self.window.negatives.sum, self.window.positives.sum, share(0), share(1))
+        rates_of(
+            self.window.negatives.sum,
+            self.window.positives.sum,
+            share(0),
+            share(1),
+        )
     }
 
     /// The channel after the judges that have the last word.
     fn after(&self, rho0: Option<Rate>, rho1: Option<Rate>) -> Option<After> {
-        let bound =
-            [(self.window.bound[0], self.window.negatives.sum), (self.window.bound[1], self.window.positives.sum)];
-        let [negatives, positives] = bound.map(|(bound, all)| if all > 0.0 { (bound / all).min(1.0) } else { 0.0 });
+        let bound = [
+            (self.window.bound[0], self.window.negatives.sum),
+            (self.window.bound[1], self.window.positives.sum),
+        ];
+        let [negatives, positives] = bound.map(|(bound, all)| {
+            if all > 0.0 {
+                (bound / all).min(1.0)
+            } else {
+                0.0
+            }
+        });
         let [appeals, audits] = [false, true].map(|passes| self.usual_judge(passes));
         After::of(rho0?, rho1?, (negatives, appeals), (positives, audits))
     }
 
     /// The judge, other than operators, with most checks of a side.
     fn usual_judge(&self, passes: bool) -> Judge {
-        let of_side = self
-            .window
-            .checkers
-            .iter()
-            .filter(|found| found.checker.passes == passes && found.checker.judge != assay_core::channel::OPERATOR);
+        let of_side = self.window.checkers.iter().filter(|found| {
+            found.checker.passes == passes && found.checker.judge != assay_core::channel::OPERATOR
+        });
         let usual = of_side.max_by(|a, b| a.checks.sum.total_cmp(&b.checks.sum));
         usual.map_or(Judge::PERFECT, |found| self.collected.judge(found))
     }
@@ -239,11 +319,22 @@ impl Half {
 impl Collected {
     fn judge(&self, found: &Findings) -> Judge {
         let checker = &found.checker;
-        let truths = self.judges.get(&(checker.judge.clone(), checker.passes)).copied().unwrap_or_default();
+        let truths = self
+            .judges
+            .get(&(checker.judge.clone(), checker.passes))
+            .copied()
+            .unwrap_or_default();
         Judge::new(checker.sensitivity, checker.specificity, truths)
     }
 }
 
 fn j(rho0: Estimate, rho1: Estimate) -> Estimate {
-    Estimate::combine([rho0, rho1], Interval { low: -1.0, high: 1.0 }, |[rho0, rho1]| 1.0 - rho0 - rho1)
+    Estimate::combine(
+        [rho0, rho1],
+        Interval {
+            low: -1.0,
+            high: 1.0,
+        },
+        |[rho0, rho1]| 1.0 - rho0 - rho1,
+    )
 }

@@ -1,5 +1,5 @@
-//! An exponential window over the counts of a channel, in items rather than in time: a channel that rests forgets nothing, and the
-//! estimate of some counts is the same whenever it is made.
+//! An exponential window over the counts of a channel, in items rather than in time: a channel that
+//! rests forgets nothing, and the estimate of some counts is the same whenever it is made.
 
 use assay_core::channel::{Checked, Checker, Graded};
 
@@ -44,8 +44,8 @@ pub struct Findings {
 }
 
 impl Window {
-    /// A window over `stretches`, oldest first. An item weighs 2^(-k / `half_life`), k being the items graded in later stretches;
-    /// an infinite half-life weighs all alike.
+    /// A window over `stretches`, oldest first. An item weighs 2^(-k / `half_life`), k being the
+    /// items graded in later stretches; an infinite half-life weighs all alike.
     #[must_use]
     pub fn of(stretches: &[Stretch], half_life: f64) -> Self {
         let mut window = Self::default();
@@ -60,25 +60,45 @@ impl Window {
 
     fn add(&mut self, stretch: &Stretch, weight: f64) {
         let graded = &stretch.graded;
-        self.negatives.add(&Tally::of(count(graded.negatives)), weight);
-        self.positives.add(&Tally::of(count(graded.positives)), weight);
+        self.negatives
+            .add(&Tally::of(count(graded.negatives)), weight);
+        self.positives
+            .add(&Tally::of(count(graded.positives)), weight);
         self.bound[0] += weight * count(graded.bound_negatives);
         self.bound[1] += weight * count(graded.bound_positives);
         for (checker, checked) in &stretch.checked {
-            let at = self.checkers.iter().position(|known| known.checker == *checker).unwrap_or_else(|| {
-                let (checks, checker) = (Tally::default(), checker.clone());
-                self.checkers.push(Findings { checker, checks, disagreed: 0.0, count: 0 });
-                self.checkers.len() - 1
-            });
+            let at = self
+                .checkers
+                .iter()
+                .position(|known| known.checker == *checker)
+                .unwrap_or_else(|| {
+                    let (checks, checker) = (Tally::default(), checker.clone());
+                    self.checkers.push(Findings {
+                        checker,
+                        checks,
+                        disagreed: 0.0,
+                        count: 0,
+                    });
+                    self.checkers.len() - 1
+                });
             let findings = &mut self.checkers[at];
-            findings.checks.add(&Tally { sum: checked.weight, squares: checked.squares }, weight);
+            findings.checks.add(
+                &Tally {
+                    sum: checked.weight,
+                    squares: checked.squares,
+                },
+                weight,
+            );
             findings.disagreed += weight * checked.disagreed_weight;
             findings.count += checked.checks;
         }
     }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of items stay far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of items stay far below 2^53"
+)]
 pub(crate) fn count(count: u64) -> f64 {
     count as f64
 }
@@ -88,20 +108,34 @@ mod tests {
     use super::*;
 
     fn stretch(negatives: u64, positives: u64) -> Stretch {
-        Stretch { graded: Graded { negatives, positives, ..Graded::default() }, checked: Vec::new() }
+        Stretch {
+            graded: Graded {
+                negatives,
+                positives,
+                ..Graded::default()
+            },
+            checked: Vec::new(),
+        }
     }
 
     #[test]
     fn an_item_weighs_half_after_the_half_life() {
-        // 100 items later, the 8 of the first stretch weigh 4 and are worth (8 * 0.5)^2 / (8 * 0.25) = 8 equal ones.
+        // 100 items later, the 8 of the first stretch weigh 4 and are worth (8 * 0.5)^2 / (8 *
+        // 0.25) = 8 equal ones.
         let window = Window::of(&[stretch(8, 0), stretch(0, 100)], 100.0);
-        assert!((window.negatives.sum - 4.0).abs() < 1e-12 && (window.negatives.effective() - 8.0).abs() < 1e-12);
+        assert!(
+            (window.negatives.sum - 4.0).abs() < 1e-12
+                && (window.negatives.effective() - 8.0).abs() < 1e-12
+        );
         assert!((window.positives.sum - 100.0).abs() < 1e-12);
     }
 
     #[test]
     fn without_a_half_life_all_items_weigh_the_same() {
         let window = Window::of(&[stretch(8, 2), stretch(1, 100)], f64::INFINITY);
-        assert!((window.negatives.sum - 9.0).abs() < 1e-12 && (window.positives.sum - 102.0).abs() < 1e-12);
+        assert!(
+            (window.negatives.sum - 9.0).abs() < 1e-12
+                && (window.positives.sum - 102.0).abs() < 1e-12
+        );
     }
 }

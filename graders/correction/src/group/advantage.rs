@@ -1,13 +1,15 @@
-//! Advantages that need the rewards and verdicts of one group only, each a plain formula; those that need the rates of a channel are
-//! in [`corrected`](super::corrected). Which one is right for a trainer is said at
-//! [`Estimator`](super::Estimator); what needs the whole batch is there too.
+//! Advantages that need the rewards and verdicts of one group only, each a plain formula; those
+//! that need the rates of a channel are in [`corrected`](super::corrected). Which one is right for
+//! a trainer is said at [`Estimator`](super::Estimator); what needs the whole batch is there too.
 //!
-//! A masked member is `None` in every array and counts in no mean. A number that would leave the range of numbers is `None`.
+//! A masked member is `None` in every array and counts in no mean. A number that would leave the
+//! range of numbers is `None`.
 
 use super::{Group, Member, as_f64};
 use crate::prompts::Moments;
 
-/// Added to every standard deviation that divides, as trainers do (verl, TRL): equal rewards give 0 and not 0 / 0.
+/// Added to every standard deviation that divides, as trainers do (verl, TRL): equal rewards give 0
+/// and not 0 / 0.
 pub const EPSILON: f64 = 1e-6;
 
 /// Mean reward of the graded members; `None` without any, and where their sum is no number.
@@ -19,13 +21,17 @@ pub fn mean(members: &[Member<'_>]) -> Option<f64> {
         count += 1;
     }
     // The sum of finite numbers can overflow to infinity; such a group has no usable baseline.
-    (count > 0).then(|| sum / f64::from(count)).filter(|mean| mean.is_finite())
+    (count > 0)
+        .then(|| sum / f64::from(count))
+        .filter(|mean| mean.is_finite())
 }
 
-/// Number to use as the advantage of each member: its reward minus the [`mean`] of the graded members.
+/// Number to use as the advantage of each member: its reward minus the [`mean`] of the graded
+/// members.
 ///
-/// `None` for masked members, and for all when fewer than two are graded: one sample has no baseline but itself. This is
-/// the group-mean baseline without division by the standard deviation (Dr. GRPO, arXiv 2503.20783, section 3.2).
+/// `None` for masked members, and for all when fewer than two are graded: one sample has no
+/// baseline but itself. This is the group-mean baseline without division by the standard deviation
+/// (Dr. GRPO, arXiv 2503.20783, section 3.2).
 #[must_use]
 pub fn coefficients(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match mean_of_several(members) {
@@ -36,39 +42,64 @@ pub fn coefficients(members: &[Member<'_>]) -> Vec<Option<f64>> {
 
 /// The mean where at least two are graded.
 pub(super) fn mean_of_several(members: &[Member<'_>]) -> Option<f64> {
-    if graded(members) >= 2 { mean(members) } else { None }
+    if graded(members) >= 2 {
+        mean(members)
+    } else {
+        None
+    }
 }
 
 /// How many have a reward.
 pub(super) fn graded(members: &[Member<'_>]) -> usize {
-    members.iter().filter(|member| member.reward.is_some()).count()
+    members
+        .iter()
+        .filter(|member| member.reward.is_some())
+        .count()
 }
 
 /// `formula` of every reward.
 pub(super) fn each(members: &[Member<'_>], formula: impl Fn(f64) -> f64) -> Vec<Option<f64>> {
-    members.iter().map(|member| member.value().map(&formula).filter(|number| number.is_finite())).collect()
+    members
+        .iter()
+        .map(|member| {
+            member
+                .value()
+                .map(&formula)
+                .filter(|number| number.is_finite())
+        })
+        .collect()
 }
 
 /// `formula` of every verdict.
-pub(super) fn each_verdict(members: &[Member<'_>], formula: impl Fn(bool) -> Option<f64>) -> Vec<Option<f64>> {
-    members.iter().map(|member| member.verdict().and_then(&formula)).collect()
+pub(super) fn each_verdict(
+    members: &[Member<'_>],
+    formula: impl Fn(bool) -> Option<f64>,
+) -> Vec<Option<f64>> {
+    members
+        .iter()
+        .map(|member| member.verdict().and_then(&formula))
+        .collect()
 }
 
-/// Mean and unbiased standard deviation as trainers take them: 0 and 1 for a single graded member, so that its advantage is its
-/// reward. `None` without any.
+/// Mean and unbiased standard deviation as trainers take them: 0 and 1 for a single graded member,
+/// so that its advantage is its reward. `None` without any.
 fn moments(members: &[Member<'_>]) -> Option<(f64, f64)> {
     let n = graded(members);
     if n == 1 {
         return Some((0.0, 1.0));
     }
     let mean = mean(members)?;
-    let squares: f64 = members.iter().filter_map(Member::value).map(|reward| (reward - mean).powi(2)).sum();
+    let squares: f64 = members
+        .iter()
+        .filter_map(Member::value)
+        .map(|reward| (reward - mean).powi(2))
+        .sum();
     let deviation = (squares / (as_f64(n) - 1.0)).sqrt();
     deviation.is_finite().then_some((mean, deviation))
 }
 
-/// (r - mean) / (std + 1e-6), std with n - 1 (GRPO, arXiv 2402.03300; its epsilon and n - 1 as trainers have
-/// them). One graded member keeps its reward; equal rewards give 0.
+/// (r - mean) / (std + 1e-6), std with n - 1 (GRPO, arXiv 2402.03300; its epsilon and n - 1 as
+/// trainers have them). One graded member keeps its reward; equal rewards give 0.
 #[must_use]
 pub fn grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match moments(members) {
@@ -77,8 +108,8 @@ pub fn grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// r - mean (Dr. GRPO, arXiv 2503.20783, section 3.2); one graded member keeps its reward, which is all that sets it apart from
-/// [`coefficients`].
+/// r - mean (Dr. GRPO, arXiv 2503.20783, section 3.2); one graded member keeps its reward, which is
+/// all that sets it apart from [`coefficients`].
 #[must_use]
 pub fn dr_grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match moments(members) {
@@ -87,8 +118,8 @@ pub fn dr_grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// n / (n - 1) (r - mean), which is r minus the mean of the others (RLOO, arXiv 2402.14740); one graded member keeps
-/// its reward.
+/// n / (n - 1) (r - mean), which is r minus the mean of the others (RLOO, arXiv 2402.14740); one
+/// graded member keeps its reward.
 #[must_use]
 pub fn rloo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     let n = as_f64(graded(members));
@@ -99,12 +130,14 @@ pub fn rloo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// r - sum L r / sum L over the graded members of length L in tokens (OPO, arXiv 2505.23585): the baseline of least variance
-/// when squared gradients grow with length. One graded member keeps its reward; `None` for all unless every graded member has a
-/// length above 0.
+/// r - sum L r / sum L over the graded members of length L in tokens (OPO, arXiv 2505.23585): the
+/// baseline of least variance when squared gradients grow with length. One graded member keeps its
+/// reward; `None` for all unless every graded member has a length above 0.
 #[must_use]
 pub fn opo(members: &[Member<'_>]) -> Vec<Option<f64>> {
-    let Some(baseline) = length_weighted(members) else { return vec![None; members.len()] };
+    let Some(baseline) = length_weighted(members) else {
+        return vec![None; members.len()];
+    };
     each(members, |reward| reward - baseline)
 }
 
@@ -116,19 +149,27 @@ fn length_weighted(members: &[Member<'_>]) -> Option<f64> {
         lengths += length;
         n += 1;
     }
-    if n < 2 { Some(0.0) } else { Some(sum / lengths).filter(|baseline| baseline.is_finite()) }
+    if n < 2 {
+        Some(0.0)
+    } else {
+        Some(sum / lengths).filter(|baseline| baseline.is_finite())
+    }
 }
 
 /// Its length, if it can weigh something.
 pub(super) fn length(member: &Member<'_>) -> Option<f64> {
-    member.tokens.filter(|tokens| *tokens > 0.0 && tokens.is_finite())
+    member
+        .tokens
+        .filter(|tokens| *tokens > 0.0 && tokens.is_finite())
 }
 
-/// The best member gets r1 - r2, the distance to the next best, the others 0 (arXiv 2503.19595: leave-one-out of the maximum,
-/// for k = n). A tie for the best gives 0 to all; `None` for all when fewer than two are graded.
+/// The best member gets r1 - r2, the distance to the next best, the others 0 (arXiv 2503.19595:
+/// leave-one-out of the maximum, for k = n). A tie for the best gives 0 to all; `None` for all when
+/// fewer than two are graded.
 ///
-/// Not divided by the deviation. Trainers that divide (verl's `grpo_passk` does by default) multiply 0/1 rewards by the same
-/// number in every group that counts: only groups with one right answer do, and the deviation of those is 1 / sqrt(n).
+/// Not divided by the deviation. Trainers that divide (verl's `grpo_passk` does by default)
+/// multiply 0/1 rewards by the same number in every group that counts: only groups with one right
+/// answer do, and the deviation of those is 1 / sqrt(n).
 #[must_use]
 pub fn passk_top1(members: &[Member<'_>]) -> Vec<Option<f64>> {
     if graded(members) < 2 {
@@ -149,9 +190,10 @@ pub fn passk_top1(members: &[Member<'_>]) -> Vec<Option<f64>> {
     advantages
 }
 
-/// (r - mean) / mean (MaxRL, arXiv 2602.02710, algorithm 1): with 0/1 rewards the wrong ones get -1 and the right ones
-/// (n - k) / k, which is the gradient of log p to order n - 1. 0 for all where the mean is not above 0, as for a group without a
-/// right answer; the formula is for rewards that are never negative.
+/// (r - mean) / mean (MaxRL, arXiv 2602.02710, algorithm 1): with 0/1 rewards the wrong ones get -1
+/// and the right ones (n - k) / k, which is the gradient of log p to order n - 1. 0 for all where
+/// the mean is not above 0, as for a group without a right answer; the formula is for rewards that
+/// are never negative.
 #[must_use]
 pub fn max_rl(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match mean(members) {
@@ -161,16 +203,17 @@ pub fn max_rl(members: &[Member<'_>]) -> Vec<Option<f64>> {
     }
 }
 
-/// `right` for a pass and `wrong` for none, whatever the others did (PSR, NSR and W-REINFORCE, arXiv 2506.01347); `None` without
-/// a verdict.
+/// `right` for a pass and `wrong` for none, whatever the others did (PSR, NSR and W-REINFORCE,
+/// arXiv 2506.01347); `None` without a verdict.
 #[must_use]
 pub fn by_verdict(members: &[Member<'_>], right: f64, wrong: f64) -> Vec<Option<f64>> {
     each_verdict(members, |pass| Some(if pass { right } else { wrong }))
 }
 
-/// Smooth advantage standardisation (DCPO, arXiv 2509.02333): of two mixtures of the z-score within this group and the z-score
-/// with the mean and deviation of all visits to the prompt, the one nearer to 0. At the i-th visit they are
-/// ((i - 1) `z_group` + `z_all`) / i and (`z_group` + (i - 1) `z_all`) / i.
+/// Smooth advantage standardisation (DCPO, arXiv 2509.02333): of two mixtures of the z-score within
+/// this group and the z-score with the mean and deviation of all visits to the prompt, the one
+/// nearer to 0. At the i-th visit they are ((i - 1) `z_group` + `z_all`) / i and (`z_group` + (i -
+/// 1) `z_all`) / i.
 ///
 /// Visits without a reward are no visits. Without history, or at the first visit, it is [`grpo`].
 #[must_use]
@@ -178,20 +221,37 @@ pub fn dcpo(group: &Group<'_>) -> Vec<Option<f64>> {
     let within = grpo(group.members);
     let mut all = Moments::default();
     let mut visits = 1.0;
-    for visit in group.history.unwrap_or_default().iter().filter(|visit| visit.rewards > 0) {
+    for visit in group
+        .history
+        .unwrap_or_default()
+        .iter()
+        .filter(|visit| visit.rewards > 0)
+    {
         all = all.merge(Moments::of(visit));
         visits += 1.0;
     }
-    let all = group.members.iter().filter_map(Member::value).fold(all, Moments::push);
-    let Some(deviation) = all.deviation() else { return within };
+    let all = group
+        .members
+        .iter()
+        .filter_map(Member::value)
+        .fold(all, Moments::push);
+    let Some(deviation) = all.deviation() else {
+        return within;
+    };
     let mixed = |member: &Member<'_>, within: Option<f64>| {
         let over_all = (member.value()? - all.mean) / (deviation + EPSILON);
-        let [new, total] = [(visits - 1.0, 1.0), (1.0, visits - 1.0)]
-            .map(|(of_group, of_all)| within.map(|within| (of_group * within + of_all * over_all) / visits));
+        let [new, total] = [(visits - 1.0, 1.0), (1.0, visits - 1.0)].map(|(of_group, of_all)| {
+            within.map(|within| (of_group * within + of_all * over_all) / visits)
+        });
         let (new, total) = (new?, total?);
         Some(if new.abs() < total.abs() { new } else { total }).filter(|number| number.is_finite())
     };
-    group.members.iter().zip(within).map(|(member, within)| mixed(member, within)).collect()
+    group
+        .members
+        .iter()
+        .zip(within)
+        .map(|(member, within)| mixed(member, within))
+        .collect()
 }
 
 #[cfg(test)]
@@ -213,13 +273,16 @@ mod tests {
         assert_eq!(got.len(), expected.len());
         for (got, expected) in got.iter().zip(expected) {
             match (got, expected) {
-                (Some(got), Some(expected)) => assert!((got - expected).abs() < 1e-5, "{got} is not {expected}"),
+                (Some(got), Some(expected)) => {
+                    assert!((got - expected).abs() < 1e-5, "{got} is not {expected}")
+                }
                 _ => assert_eq!(got, expected),
             }
         }
     }
 
-    /// 1, 0, 0, 1 with a masked one in between; mean 1/2, unbiased deviation sqrt(4 * 0.25 / 3) = 0.577350.
+    /// 1, 0, 0, 1 with a masked one in between; mean 1/2, unbiased deviation sqrt(4 * 0.25 / 3) =
+    /// 0.577350.
     fn half() -> Vec<Member<'static>> {
         members(&[Some(1.0), None, Some(0.0), Some(0.0), Some(1.0)])
     }
@@ -228,7 +291,10 @@ mod tests {
     fn masked_members_do_not_vote() {
         let members = members(&[Some(1.0), None, Some(0.0), Some(0.5)]);
         assert_eq!(mean(&members), Some(0.5));
-        assert_eq!(coefficients(&members), [Some(0.5), None, Some(-0.5), Some(0.0)]);
+        assert_eq!(
+            coefficients(&members),
+            [Some(0.5), None, Some(-0.5), Some(0.0)]
+        );
     }
 
     #[test]
@@ -245,7 +311,13 @@ mod tests {
     }
 
     fn opo_with_lengths(members: &[Member<'static>]) -> Vec<Option<f64>> {
-        let members: Vec<_> = members.iter().map(|member| Member { tokens: Some(7.0), ..*member }).collect();
+        let members: Vec<_> = members
+            .iter()
+            .map(|member| Member {
+                tokens: Some(7.0),
+                ..*member
+            })
+            .collect();
         opo(&members)
     }
 
@@ -254,14 +326,21 @@ mod tests {
         let huge = members(&[Some(f64::MAX), Some(f64::MAX)]);
         assert_eq!(mean(&huge), None);
         assert_eq!(grpo(&huge), [None, None]);
-        assert_eq!(grpo(&members(&[Some(1e200), Some(-1e200)])), [None, None], "squares overflow");
+        assert_eq!(
+            grpo(&members(&[Some(1e200), Some(-1e200)])),
+            [None, None],
+            "squares overflow"
+        );
     }
 
     #[test]
     fn grpo_divides_by_the_unbiased_deviation() {
         // 0.5 / (0.577350 + 1e-6) = 0.866024.
         let z = 0.866_024;
-        close(&grpo(&half()), &[Some(z), None, Some(-z), Some(-z), Some(z)]);
+        close(
+            &grpo(&half()),
+            &[Some(z), None, Some(-z), Some(-z), Some(z)],
+        );
         close(&grpo(&members(&[Some(0.3); 3])), &[Some(0.0); 3]);
     }
 
@@ -269,8 +348,14 @@ mod tests {
     fn rloo_is_the_reward_minus_the_mean_of_the_others() {
         // 1 - (0 + 0 + 1) / 3 = 2/3; 0 - (1 + 0 + 1) / 3 = -2/3.
         let a = 2.0 / 3.0;
-        close(&rloo(&half()), &[Some(a), None, Some(-a), Some(-a), Some(a)]);
-        close(&dr_grpo(&half()), &[Some(0.5), None, Some(-0.5), Some(-0.5), Some(0.5)]);
+        close(
+            &rloo(&half()),
+            &[Some(a), None, Some(-a), Some(-a), Some(a)],
+        );
+        close(
+            &dr_grpo(&half()),
+            &[Some(0.5), None, Some(-0.5), Some(-0.5), Some(0.5)],
+        );
     }
 
     #[test]
@@ -291,38 +376,66 @@ mod tests {
             &passk_top1(&members(&[Some(0.2), None, Some(0.9), Some(0.6)])),
             &[Some(0.0), None, Some(0.3), Some(0.0)],
         );
-        close(&passk_top1(&half()), &[Some(0.0), None, Some(0.0), Some(0.0), Some(0.0)]);
-        close(&passk_top1(&members(&[Some(-2.0), Some(-5.0)])), &[Some(3.0), Some(0.0)]);
+        close(
+            &passk_top1(&half()),
+            &[Some(0.0), None, Some(0.0), Some(0.0), Some(0.0)],
+        );
+        close(
+            &passk_top1(&members(&[Some(-2.0), Some(-5.0)])),
+            &[Some(3.0), Some(0.0)],
+        );
     }
 
     #[test]
     fn max_rl_divides_by_the_mean() {
         // One right of four: (1 - 0.25) / 0.25 = 3 = (4 - 1) / 1; wrong ones -1.
         let one = members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)]);
-        close(&max_rl(&one), &[Some(3.0), Some(-1.0), Some(-1.0), Some(-1.0)]);
-        close(&max_rl(&members(&[Some(0.0), None, Some(0.0)])), &[Some(0.0), None, Some(0.0)]);
+        close(
+            &max_rl(&one),
+            &[Some(3.0), Some(-1.0), Some(-1.0), Some(-1.0)],
+        );
+        close(
+            &max_rl(&members(&[Some(0.0), None, Some(0.0)])),
+            &[Some(0.0), None, Some(0.0)],
+        );
     }
 
     #[test]
     fn verdicts_alone_decide_nsr() {
-        close(&by_verdict(&half(), 0.1, -1.0), &[Some(0.1), None, Some(-1.0), Some(-1.0), Some(0.1)]);
+        close(
+            &by_verdict(&half(), 0.1, -1.0),
+            &[Some(0.1), None, Some(-1.0), Some(-1.0), Some(0.1)],
+        );
     }
 
     #[test]
     fn dcpo_takes_the_mixture_nearer_to_zero() {
-        // History 0, 0, 0, 0; now 1, 0. Within: mean 0.5, deviation sqrt(0.5), z = +-0.707106.
-        // All of 6: mean 1/6, deviation sqrt((1/36 * 5 + 25/36) / 5) = 0.408248; z = 2.041237 and -0.408247.
-        // i = 2, so both mixtures are the mean: (0.707106 + 2.041237) / 2 = 1.374171; -(0.707106 + 0.408247) / 2 = -0.557676.
-        let visit = Visit { rewards: 4, judged: 4, ..Visit::default() };
+        // History 0, 0, 0, 0; now 1, 0. Within: mean 0.5, deviation sqrt(0.5), z = +-0.707106. All
+        // of 6: mean 1/6, deviation sqrt((1/36 * 5 + 25/36) / 5) = 0.408248; z = 2.041237 and
+        // -0.408247. i = 2, so both mixtures are the mean: (0.707106 + 2.041237) / 2 = 1.374171;
+        // -(0.707106 + 0.408247) / 2 = -0.557676.
+        let visit = Visit {
+            rewards: 4,
+            judged: 4,
+            ..Visit::default()
+        };
         let pair = members(&[Some(1.0), Some(0.0)]);
         let once = [visit];
-        let group = Group { members: &pair, rates: None, history: Some(&once) };
+        let group = Group {
+            members: &pair,
+            rates: None,
+            history: Some(&once),
+        };
         close(&dcpo(&group), &[Some(1.374_171), Some(-0.557_676)]);
-        // History 0, 0, 0, 0 twice; now 1, 0. All of 10: mean 0.1, deviation sqrt(0.9 / 9) = 0.316228; z = 2.846041, -0.316227.
-        // i = 3: 1 of (2 * 0.707106 + 2.846041) / 3 = 1.420084; -1 of min((2 * .707106 + .316227), (.707106 + 2 * .316227)) / 3
-        // = 1.339560 / 3 = -0.446520.
+        // History 0, 0, 0, 0 twice; now 1, 0. All of 10: mean 0.1, deviation sqrt(0.9 / 9) =
+        // 0.316228; z = 2.846041, -0.316227. i = 3: 1 of (2 * 0.707106 + 2.846041) / 3 = 1.420084;
+        // -1 of min((2 * .707106 + .316227), (.707106 + 2 * .316227)) / 3 = 1.339560 / 3 =
+        // -0.446520.
         let twice = [visit, Visit::default(), visit];
-        let group = Group { history: Some(&twice), ..group };
+        let group = Group {
+            history: Some(&twice),
+            ..group
+        };
         close(&dcpo(&group), &[Some(1.420_084), Some(-0.446_520)]);
     }
 
@@ -330,7 +443,14 @@ mod tests {
     fn dcpo_without_history_is_grpo() {
         let members = half();
         for history in [None, Some(&[][..])] {
-            close(&dcpo(&Group { members: &members, rates: None, history }), &grpo(&members));
+            close(
+                &dcpo(&Group {
+                    members: &members,
+                    rates: None,
+                    history,
+                }),
+                &grpo(&members),
+            );
         }
     }
 }

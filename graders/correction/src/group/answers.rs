@@ -1,5 +1,6 @@
-//! How much the answers of a group agree. Compares canonical text and nothing else: whether two texts mean the same was decided
-//! when they were made canonical, and whether they are right is not asked.
+//! How much the answers of a group agree. Compares canonical text and nothing else: whether two
+//! texts mean the same was decided when they were made canonical, and whether they are right is not
+//! asked.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,8 @@ use serde::Serialize;
 
 use super::{Member, as_f64};
 
-/// Agreement of a group's answers; f is the share of each distinct answer among the members that have one.
+/// Agreement of a group's answers; f is the share of each distinct answer among the members that
+/// have one.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Answers<'a> {
     /// Members with an answer.
@@ -18,16 +20,18 @@ pub struct Answers<'a> {
     pub entropy: f64,
     /// H / ln n, in \[0, 1\]; `None` for a single answer.
     pub normalised: Option<f64>,
-    /// H + (distinct - 1) / (2 n), in nats: corrected for the bias of few samples (Miller 1955, Madow), so it may exceed ln n.
+    /// H + (distinct - 1) / (2 n), in nats: corrected for the bias of few samples (Miller 1955,
+    /// Madow), so it may exceed ln n.
     pub miller_madow: f64,
-    /// 1 - sum f^2: chance that two draws with replacement differ (Simpson 1949, doi 10.1038/163688a0).
+    /// 1 - sum f^2: chance that two draws with replacement differ (Simpson 1949, doi
+    /// 10.1038/163688a0).
     pub simpson: f64,
     /// The most frequent answer; of several, the one that came first.
     pub majority: &'a str,
     /// Its share.
     pub share: f64,
-    /// Its share minus that of the next answer, in \[0, 1\]; 0 for a tie. Where it is small, a pseudo-label by majority
-    /// (TTRL, arXiv 2504.16084) is a guess.
+    /// Its share minus that of the next answer, in \[0, 1\]; 0 for a tie. Where it is small, a
+    /// pseudo-label by majority (TTRL, arXiv 2504.16084) is a guess.
     pub margin: f64,
 }
 
@@ -37,12 +41,18 @@ impl<'a> Answers<'a> {
     pub fn of(members: &[Member<'a>]) -> Option<Self> {
         let mut counts: BTreeMap<&'a str, (usize, usize)> = BTreeMap::new();
         let mut n = 0;
-        for answer in members.iter().filter(|member| member.reward.is_some()).filter_map(|member| member.answer) {
+        for answer in members
+            .iter()
+            .filter(|member| member.reward.is_some())
+            .filter_map(|member| member.answer)
+        {
             counts.entry(answer).or_insert((0, n)).0 += 1;
             n += 1;
         }
-        let mut votes: Vec<(&str, usize, usize)> =
-            counts.into_iter().map(|(text, (k, first))| (text, k, first)).collect();
+        let mut votes: Vec<(&str, usize, usize)> = counts
+            .into_iter()
+            .map(|(text, (k, first))| (text, k, first))
+            .collect();
         // More votes first, then the earlier answer.
         votes.sort_by_key(|(_, k, first)| (usize::MAX - k, *first));
         let (majority, most, _) = *votes.first()?;
@@ -79,14 +89,29 @@ mod tests {
 
     fn members<'a>(answers: &[Option<&'a str>]) -> Vec<Member<'a>> {
         let reward = Reward::new(1.0).ok();
-        answers.iter().map(|answer| Member { reward, answer: *answer, ..Member::default() }).collect()
+        answers
+            .iter()
+            .map(|answer| Member {
+                reward,
+                answer: *answer,
+                ..Member::default()
+            })
+            .collect()
     }
 
     #[test]
     fn shares_of_a_half_and_two_quarters_have_the_textbook_entropy() {
-        let answers = Answers::of(&members(&[Some("3"), Some("2"), None, Some("2"), Some("1")])).unwrap();
+        let answers = Answers::of(&members(&[
+            Some("3"),
+            Some("2"),
+            None,
+            Some("2"),
+            Some("1"),
+        ]))
+        .unwrap();
         assert_eq!((answers.n, answers.distinct, answers.majority), (4, 3, "2"));
-        // H = 1/2 ln 2 + 2 * 1/4 ln 4 = 1.5 ln 2 = 1.039721; / ln 4 = 0.75; + 2 / 8 = 1.289721; 1 - (1/4 + 2/16) = 0.625.
+        // H = 1/2 ln 2 + 2 * 1/4 ln 4 = 1.5 ln 2 = 1.039721; / ln 4 = 0.75; + 2 / 8 = 1.289721; 1 -
+        // (1/4 + 2/16) = 0.625.
         assert!((answers.entropy - 1.039_721).abs() < 1e-6);
         assert!((answers.normalised.unwrap() - 0.75).abs() < 1e-12);
         assert!((answers.miller_madow - 1.289_721).abs() < 1e-6);
@@ -104,14 +129,23 @@ mod tests {
     #[test]
     fn agreement_has_no_entropy() {
         let answers = Answers::of(&members(&[Some("a"), Some("a")])).unwrap();
-        assert_eq!((answers.entropy.to_string(), answers.simpson.to_string()), ("0".into(), "0".into()));
+        assert_eq!(
+            (answers.entropy.to_string(), answers.simpson.to_string()),
+            ("0".into(), "0".into())
+        );
         assert!((answers.margin - 1.0).abs() < 1e-15);
-        assert_eq!(Answers::of(&members(&[Some("a")])).unwrap().normalised, None);
+        assert_eq!(
+            Answers::of(&members(&[Some("a")])).unwrap().normalised,
+            None
+        );
     }
 
     #[test]
     fn masked_members_do_not_vote() {
-        let masked = Member { answer: Some("a"), ..Member::default() };
+        let masked = Member {
+            answer: Some("a"),
+            ..Member::default()
+        };
         assert_eq!(Answers::of(&[masked]), None);
     }
 

@@ -1,5 +1,5 @@
-//! Advantage estimators by the name a request uses, and those that look at the whole batch. The formulas of single groups are in
-//! [`advantage`] and [`corrected`].
+//! Advantage estimators by the name a request uses, and those that look at the whole batch. The
+//! formulas of single groups are in [`advantage`] and [`corrected`].
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -8,46 +8,58 @@ use super::{Group, Member, as_f64, corrected};
 
 /// A way to make advantages of the rewards of groups.
 ///
-/// Every one gives numbers to use *as* advantages: the trainer must neither centre nor scale them again, which in most trainers
-/// means its plain policy-gradient estimator. A trainer that scores by group itself gets the same numbers whatever it is
-/// given: the z-score of raw verdicts, of [`Backward`](Self::Backward) and of [`Forward`](Self::Forward) is one and the same, up
-/// to the epsilon in the denominator, because within a group each is a rising straight line of the other. So a correction can act
-/// only through these numbers, or in a trainer that takes rewards as they are.
+/// Every one gives numbers to use *as* advantages: the trainer must neither centre nor scale them
+/// again, which in most trainers means its plain policy-gradient estimator. A trainer that scores
+/// by group itself gets the same numbers whatever it is given: the z-score of raw verdicts, of
+/// [`Backward`](Self::Backward) and of [`Forward`](Self::Forward) is one and the same, up to the
+/// epsilon in the denominator, because within a group each is a rising straight line of the other.
+/// So a correction can act only through these numbers, or in a trainer that takes rewards as they
+/// are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// [`advantage::coefficients`]: the default. For any trainer that uses the numbers as they are; within one channel noise
-    /// changes its length and not its direction.
+    /// [`advantage::coefficients`]: the default. For any trainer that uses the numbers as they are;
+    /// within one channel noise changes its length and not its direction.
     Mean,
-    /// [`advantage::grpo`]. What GRPO makes of the rewards itself; removes rates and gains entirely.
+    /// [`advantage::grpo`]. What GRPO makes of the rewards itself; removes rates and gains
+    /// entirely.
     Grpo,
-    /// [`advantage::dr_grpo`]. For trainers that also divide the loss by a constant and not by lengths.
+    /// [`advantage::dr_grpo`]. For trainers that also divide the loss by a constant and not by
+    /// lengths.
     DrGrpo,
     /// [`advantage::rloo`]. For REINFORCE with the whole completion as one action.
     Rloo,
-    /// [`reinforce_pp`]. For REINFORCE++ with the group mean as baseline; whitened over this batch, so send the whole one.
+    /// [`reinforce_pp`]. For REINFORCE++ with the group mean as baseline; whitened over this batch,
+    /// so send the whole one.
     ReinforcePp,
-    /// [`advantage::opo`]. For exact on-policy training without clipping or a KL term; needs lengths.
+    /// [`advantage::opo`]. For exact on-policy training without clipping or a KL term; needs
+    /// lengths.
     Opo,
-    /// [`gpg`]. For GPG's plain policy gradient; scaled over this batch, so send the whole one. Not for corrected rewards, which
-    /// are never zero.
+    /// [`gpg`]. For GPG's plain policy gradient; scaled over this batch, so send the whole one. Not
+    /// for corrected rewards, which are never zero.
     Gpg,
     /// [`advantage::passk_top1`]. For training on the best of a group.
     PasskTop1,
-    /// [`advantage::max_rl`]. For training towards the likelihood of a right answer; rewards from 0 up.
+    /// [`advantage::max_rl`]. For training towards the likelihood of a right answer; rewards from 0
+    /// up.
     MaxRl,
-    /// [`advantage::by_verdict`] of 0 and -1. For learning from wrong answers alone, without a baseline.
+    /// [`advantage::by_verdict`] of 0 and -1. For learning from wrong answers alone, without a
+    /// baseline.
     Nsr,
-    /// [`advantage::by_verdict`] of 0.1 and -1. For learning mostly from wrong answers, without a baseline.
+    /// [`advantage::by_verdict`] of 0.1 and -1. For learning mostly from wrong answers, without a
+    /// baseline.
     WReinforce,
-    /// [`advantage::dcpo`]. For several visits to a prompt in one run; the plain z-score where no history is known.
+    /// [`advantage::dcpo`]. For several visits to a prompt in one run; the plain z-score where no
+    /// history is known.
     Dcpo,
     /// [`corrected::zfix`]. For batches of several channels and groups of 16 or more; needs rates.
     Zfix,
     /// [`corrected::gain`]. For batches of several channels and groups of any size; needs rates.
     Gain,
-    /// [`corrected::backward`]. As a reward: for trainers with a baseline of their own and no division by the deviation.
+    /// [`corrected::backward`]. As a reward: for trainers with a baseline of their own and no
+    /// division by the deviation.
     Backward,
-    /// [`corrected::forward`]. As the advantage: on policy, without centring, one channel only or divided by J outside.
+    /// [`corrected::forward`]. As the advantage: on policy, without centring, one channel only or
+    /// divided by J outside.
     Forward,
 }
 
@@ -81,7 +93,10 @@ impl Estimator {
     /// The estimator of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|estimator| estimator.name() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|estimator| estimator.name() == name)
     }
 
     /// One line: its formula, and the trainer setting it is for.
@@ -92,28 +107,68 @@ impl Estimator {
 
     fn texts(self) -> (&'static str, &'static str) {
         match self {
-            Self::Mean => ("mean", "r - group mean, null under two graded; use as the advantage, no further centring"),
-            Self::Grpo => ("grpo", "(r - mean) / (std + 1e-6); the same for raw, backward and forward rewards"),
-            Self::DrGrpo => ("dr_grpo", "r - mean, r itself in a group of one; no division by std or length"),
-            Self::Rloo => ("rloo", "r - mean of the others; REINFORCE over whole completions"),
-            Self::ReinforcePp => ("reinforce_pp", "r - group mean, whitened over the batch; REINFORCE++ with baseline"),
-            Self::Opo => ("opo", "r - sum(L r) / sum(L); exact on-policy training, needs token counts"),
-            Self::Gpg => ("gpg", "(batch / nonzero rewards) (r - mean); plain policy gradient on raw rewards only"),
-            Self::PasskTop1 => {
-                ("passk_top1", "best gets r1 - r2, the rest 0, not divided by std; training on the best of n")
-            }
-            Self::MaxRl => ("max_rl", "(r - mean) / mean, 0 without a right answer; rewards from 0 up"),
+            Self::Mean => (
+                "mean",
+                "r - group mean, null under two graded; use as the advantage, no further centring",
+            ),
+            Self::Grpo => (
+                "grpo",
+                "(r - mean) / (std + 1e-6); the same for raw, backward and forward rewards",
+            ),
+            Self::DrGrpo => (
+                "dr_grpo",
+                "r - mean, r itself in a group of one; no division by std or length",
+            ),
+            Self::Rloo => (
+                "rloo",
+                "r - mean of the others; REINFORCE over whole completions",
+            ),
+            Self::ReinforcePp => (
+                "reinforce_pp",
+                "r - group mean, whitened over the batch; REINFORCE++ with baseline",
+            ),
+            Self::Opo => (
+                "opo",
+                "r - sum(L r) / sum(L); exact on-policy training, needs token counts",
+            ),
+            Self::Gpg => (
+                "gpg",
+                "(batch / nonzero rewards) (r - mean); plain policy gradient on raw rewards only",
+            ),
+            Self::PasskTop1 => (
+                "passk_top1",
+                "best gets r1 - r2, the rest 0, not divided by std; training on the best of n",
+            ),
+            Self::MaxRl => (
+                "max_rl",
+                "(r - mean) / mean, 0 without a right answer; rewards from 0 up",
+            ),
             Self::Nsr => ("nsr", "0 for a pass, -1 for none; no baseline, no centring"),
-            Self::WReinforce => ("w_reinforce", "0.1 for a pass, -1 for none; no baseline, no centring"),
-            Self::Dcpo => ("dcpo", "mix of the z-scores of this group and of all visits; the plain z without history"),
-            Self::Zfix => {
-                ("zfix", "((r - mean) / J) / sqrt(p (1 - p)); mixed channels, groups of 16 or more, needs rates")
-            }
-            Self::Gain => ("gain", "(r - mean) / max(J, 0.2); mixed channels, use as the advantage, needs rates"),
-            Self::Backward => ("backward", "(pass - rho0) / J; as a reward without division by std, needs rates"),
-            Self::Forward => {
-                ("forward", "rho1 for a pass, rho1 - 1 for none; as the advantage, on policy, needs rates")
-            }
+            Self::WReinforce => (
+                "w_reinforce",
+                "0.1 for a pass, -1 for none; no baseline, no centring",
+            ),
+            Self::Dcpo => (
+                "dcpo",
+                "mix of the z-scores of this group and of all visits; the plain z without history",
+            ),
+            Self::Zfix => (
+                "zfix",
+                "((r - mean) / J) / sqrt(p (1 - p)); mixed channels, groups of 16 or more, needs \
+                 rates",
+            ),
+            Self::Gain => (
+                "gain",
+                "(r - mean) / max(J, 0.2); mixed channels, use as the advantage, needs rates",
+            ),
+            Self::Backward => (
+                "backward",
+                "(pass - rho0) / J; as a reward without division by std, needs rates",
+            ),
+            Self::Forward => (
+                "forward",
+                "rho1 for a pass, rho1 - 1 for none; as the advantage, on policy, needs rates",
+            ),
         }
     }
 }
@@ -128,20 +183,29 @@ impl<'de> Deserialize<'de> for Estimator {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let name = String::deserialize(deserializer)?;
         Self::from_name(&name).ok_or_else(|| {
-            let known: Vec<String> = Self::ALL.iter().map(|known| format!("`{}`", known.name())).collect();
-            de::Error::custom(format_args!("no estimator is named `{name}`; there are {}", known.join(", ")))
+            let known: Vec<String> = Self::ALL
+                .iter()
+                .map(|known| format!("`{}`", known.name()))
+                .collect();
+            de::Error::custom(format_args!(
+                "no estimator is named `{name}`; there are {}",
+                known.join(", ")
+            ))
         })
     }
 }
 
-/// Advantages of every member of every group of a batch, in the order of groups and members; `None` for masked members and where
-/// the estimator says so.
+/// Advantages of every member of every group of a batch, in the order of groups and members; `None`
+/// for masked members and where the estimator says so.
 #[must_use]
 pub fn advantages(estimator: Estimator, groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
     match estimator {
         Estimator::ReinforcePp => reinforce_pp(groups),
         Estimator::Gpg => gpg(groups),
-        _ => groups.iter().map(|group| of_group(estimator, group)).collect(),
+        _ => groups
+            .iter()
+            .map(|group| of_group(estimator, group))
+            .collect(),
     }
 }
 
@@ -166,41 +230,66 @@ fn of_group(estimator: Estimator, group: &Group<'_>) -> Vec<Option<f64>> {
     }
 }
 
-/// Rewards minus their group's mean (0 for a single graded member), then whitened over the batch: (a - mean) / sqrt(var + 1e-8)
-/// (REINFORCE++ with baseline, arXiv 2501.03262).
+/// Rewards minus their group's mean (0 for a single graded member), then whitened over the batch:
+/// (a - mean) / sqrt(var + 1e-8) (REINFORCE++ with baseline, arXiv 2501.03262).
 ///
-/// Trainers whiten over tokens, so a member weighs as many as it has; where any graded member's length is unknown, all weigh 1.
-/// The variance is unbiased: times n / (n - 1) for n tokens or members. A batch of one graded member gives 0.
+/// Trainers whiten over tokens, so a member weighs as many as it has; where any graded member's
+/// length is unknown, all weigh 1. The variance is unbiased: times n / (n - 1) for n tokens or
+/// members. A batch of one graded member gives 0.
 #[must_use]
 pub fn reinforce_pp(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
-    let mut centred: Vec<_> = groups.iter().map(|group| of_group(Estimator::ReinforcePp, group)).collect();
+    let mut centred: Vec<_> = groups
+        .iter()
+        .map(|group| of_group(Estimator::ReinforcePp, group))
+        .collect();
     let graded = |member: &&Member<'_>| member.reward.is_some();
     let mut known = groups.iter().flat_map(|group| group.members).filter(graded);
     let by_tokens = known.all(|member| length(member).is_some());
-    let weight = |member: &Member<'_>| if by_tokens { length(member).unwrap_or(0.0) } else { 1.0 };
+    let weight = |member: &Member<'_>| {
+        if by_tokens {
+            length(member).unwrap_or(0.0)
+        } else {
+            1.0
+        }
+    };
     let pairs = || {
         let members = groups.iter().flat_map(|group| group.members);
-        members.zip(centred.iter().flatten()).filter_map(|(member, a)| Some((weight(member), (*a)?)))
+        members
+            .zip(centred.iter().flatten())
+            .filter_map(|(member, a)| Some((weight(member), (*a)?)))
     };
-    let (n, sum) = pairs().fold((0.0, 0.0), |(n, sum), (weight, a)| (n + weight, sum + weight * a));
+    let (n, sum) = pairs().fold((0.0, 0.0), |(n, sum), (weight, a)| {
+        (n + weight, sum + weight * a)
+    });
     let mean = if n > 0.0 { sum / n } else { 0.0 };
     let squares: f64 = pairs().map(|(weight, a)| weight * (a - mean).powi(2)).sum();
     let variance = if n > 1.0 { squares / (n - 1.0) } else { 0.0 };
     let scale = (variance + 1e-8).sqrt();
     for a in centred.iter_mut().flatten() {
-        *a = a.map(|a| (a - mean) / scale).filter(|number| number.is_finite() && scale.is_finite());
+        *a = a
+            .map(|a| (a - mean) / scale)
+            .filter(|number| number.is_finite() && scale.is_finite());
     }
     centred
 }
 
-/// (B / nonzero) (r - mean) with the B graded members of the batch and how many of their rewards are not 0, at least 1; the mean
-/// of a single graded member's group counts as 0 (GPG, arXiv 2504.02546).
+/// (B / nonzero) (r - mean) with the B graded members of the batch and how many of their rewards
+/// are not 0, at least 1; the mean of a single graded member's group counts as 0 (GPG, arXiv
+/// 2504.02546).
 #[must_use]
 pub fn gpg(groups: &[Group<'_>]) -> Vec<Vec<Option<f64>>> {
-    let rewards = || groups.iter().flat_map(|group| group.members).filter_map(Member::value);
+    let rewards = || {
+        groups
+            .iter()
+            .flat_map(|group| group.members)
+            .filter_map(Member::value)
+    };
     let nonzero = rewards().filter(|reward| reward.abs() > 0.0).count();
     let scale = as_f64(rewards().count()) / as_f64(nonzero.max(1));
-    let mut centred: Vec<_> = groups.iter().map(|group| of_group(Estimator::Gpg, group)).collect();
+    let mut centred: Vec<_> = groups
+        .iter()
+        .map(|group| of_group(Estimator::Gpg, group))
+        .collect();
     for a in centred.iter_mut().flatten() {
         *a = a.map(|a| a * scale).filter(|number| number.is_finite());
     }
@@ -228,46 +317,83 @@ mod tests {
         assert_eq!(got.len(), expected.len());
         for (got, expected) in got.iter().zip(expected) {
             match (got, expected) {
-                (Some(got), Some(expected)) => assert!((got - expected).abs() < tolerance, "{got} is not {expected}"),
+                (Some(got), Some(expected)) => assert!(
+                    (got - expected).abs() < tolerance,
+                    "{got} is not {expected}"
+                ),
                 _ => assert_eq!(got, expected),
             }
         }
     }
 
     fn groups<'a>(members: &'a [Vec<Member<'a>>]) -> Vec<Group<'a>> {
-        members.iter().map(|members| Group { members, ..Group::default() }).collect()
+        members
+            .iter()
+            .map(|members| Group {
+                members,
+                ..Group::default()
+            })
+            .collect()
     }
 
     #[test]
     fn gpg_counts_the_rewards_that_are_not_zero() {
         // Six graded, two not 0: 6 / 2 = 3 times (r - mean).
-        let batch = [members(&[Some(1.0), None, Some(0.0)]), members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)])];
+        let batch = [
+            members(&[Some(1.0), None, Some(0.0)]),
+            members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)]),
+        ];
         let got = gpg(&groups(&batch));
         close(&got[0], &[Some(1.5), None, Some(-1.5)], 1e-12);
-        close(&got[1], &[Some(2.25), Some(-0.75), Some(-0.75), Some(-0.75)], 1e-12);
-        close(&gpg(&groups(&[members(&[Some(0.0), Some(0.0)])]))[0], &[Some(0.0), Some(0.0)], 1e-12);
+        close(
+            &got[1],
+            &[Some(2.25), Some(-0.75), Some(-0.75), Some(-0.75)],
+            1e-12,
+        );
+        close(
+            &gpg(&groups(&[members(&[Some(0.0), Some(0.0)])]))[0],
+            &[Some(0.0), Some(0.0)],
+            1e-12,
+        );
     }
 
     #[test]
     fn reinforce_pp_whitens_over_the_batch() {
-        // Centred: 0.5, -0.5 and 0.75, -0.25, -0.25, -0.25; mean 0, squares 0.5 + 0.75 = 1.25, variance 1.25 / 5 = 0.25.
-        let batch = [members(&[Some(1.0), None, Some(0.0)]), members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)])];
+        // Centred: 0.5, -0.5 and 0.75, -0.25, -0.25, -0.25; mean 0, squares 0.5 + 0.75 = 1.25,
+        // variance 1.25 / 5 = 0.25.
+        let batch = [
+            members(&[Some(1.0), None, Some(0.0)]),
+            members(&[Some(1.0), Some(0.0), Some(0.0), Some(0.0)]),
+        ];
         let got = reinforce_pp(&groups(&batch));
         close(&got[0], &[Some(1.0), None, Some(-1.0)], 1e-6);
-        close(&got[1], &[Some(1.5), Some(-0.5), Some(-0.5), Some(-0.5)], 1e-6);
+        close(
+            &got[1],
+            &[Some(1.5), Some(-0.5), Some(-0.5), Some(-0.5)],
+            1e-6,
+        );
     }
 
     #[test]
     fn reinforce_pp_weighs_by_tokens_where_all_are_known() {
-        // 0.5 three times and -0.5 once: mean 0.25, variance (3 * 0.0625 + 0.5625) / 3 = 0.25; 0.25 / 0.5, -0.75 / 0.5.
+        // 0.5 three times and -0.5 once: mean 0.25, variance (3 * 0.0625 + 0.5625) / 3 = 0.25; 0.25
+        // / 0.5, -0.75 / 0.5.
         let mut pair = members(&[Some(1.0), Some(0.0)]);
         (pair[0].tokens, pair[1].tokens) = (Some(3.0), Some(1.0));
-        close(&reinforce_pp(&groups(&[pair]))[0], &[Some(0.5), Some(-1.5)], 1e-6);
+        close(
+            &reinforce_pp(&groups(&[pair]))[0],
+            &[Some(0.5), Some(-1.5)],
+            1e-6,
+        );
     }
 
     #[test]
     fn a_batch_of_one_is_whitened_to_nothing() {
-        close(&reinforce_pp(&groups(&[members(&[Some(4.0)])]))[0], &[Some(0.0)], 1e-12);
+        close(
+            &reinforce_pp(&groups(&[members(&[Some(4.0)])]))[0],
+            &[Some(0.0)],
+            1e-12,
+        );
         assert!(reinforce_pp(&[]).is_empty());
     }
 

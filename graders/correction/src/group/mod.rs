@@ -1,5 +1,6 @@
-//! Owns the statistics of one group of rollouts: what its members earned, passed and answered, and what follows from that. Keeps
-//! no history and corrects no reward; what depends on several visits to a prompt is in [`prompts`](crate::prompts).
+//! Owns the statistics of one group of rollouts: what its members earned, passed and answered, and
+//! what follows from that. Keeps no history and corrects no reward; what depends on several visits
+//! to a prompt is in [`prompts`](crate::prompts).
 
 pub mod advantage;
 pub mod answers;
@@ -20,7 +21,8 @@ pub use pass::{PassRate, pass_at_k, pass_rate};
 pub use posterior::{Grid, Posterior, Prior};
 pub use weights::{Effective, effective};
 
-/// What the statistics know of one member of a group. A member without a reward is masked: it votes in nothing.
+/// What the statistics know of one member of a group. A member without a reward is masked: it votes
+/// in nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Member<'a> {
     /// Its reward; `None` for a masked member.
@@ -29,7 +31,8 @@ pub struct Member<'a> {
     pub pass: Option<bool>,
     /// Its length in tokens, above 0; `None` where nobody counted.
     pub tokens: Option<f64>,
-    /// Its answer in canonical form, so that equal text is an equal answer; `None` where it has none.
+    /// Its answer in canonical form, so that equal text is an equal answer; `None` where it has
+    /// none.
     pub answer: Option<&'a str>,
 }
 
@@ -50,9 +53,11 @@ impl Member<'_> {
 pub struct Group<'a> {
     /// The members, in the order of every array made of them.
     pub members: &'a [Member<'a>],
-    /// Rates of the channel the verdicts came through; `None` when they are unknown or too uncertain to be used.
+    /// Rates of the channel the verdicts came through; `None` when they are unknown or too
+    /// uncertain to be used.
     pub rates: Option<Rates>,
-    /// Earlier visits to the prompt, oldest first, without this batch; `None` when none were handed in.
+    /// Earlier visits to the prompt, oldest first, without this batch; `None` when none were handed
+    /// in.
     pub history: Option<&'a [Visit]>,
 }
 
@@ -60,14 +65,21 @@ impl Group<'_> {
     /// How many members were judged, and how many of them passed.
     #[must_use]
     pub fn verdicts(&self) -> (u32, u32) {
-        self.members.iter().filter_map(Member::verdict).fold((0, 0), |(n, k), pass| (n + 1, k + u32::from(pass)))
+        self.members
+            .iter()
+            .filter_map(Member::verdict)
+            .fold((0, 0), |(n, k), pass| (n + 1, k + u32::from(pass)))
     }
 
     /// This batch as one more visit to the prompt, without a step.
     #[must_use]
     pub fn visit(&self) -> Visit {
         let (judged, passes) = self.verdicts();
-        let mut visit = Visit { judged, passes, ..Visit::default() };
+        let mut visit = Visit {
+            judged,
+            passes,
+            ..Visit::default()
+        };
         for reward in self.members.iter().filter_map(Member::value) {
             visit.add_reward(reward);
         }
@@ -76,7 +88,10 @@ impl Group<'_> {
 }
 
 /// A count as a number.
-#[expect(clippy::cast_precision_loss, reason = "groups are far smaller than 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "groups are far smaller than 2^53"
+)]
 pub(crate) fn as_f64(count: usize) -> f64 {
     count as f64
 }
@@ -87,15 +102,34 @@ mod tests {
 
     #[test]
     fn masked_members_do_not_vote() {
-        let judged =
-            |reward: f64, pass| Member { reward: Reward::new(reward).ok(), pass: Some(pass), ..Member::default() };
-        let stray = Member { pass: Some(true), ..Member::default() };
-        let members = [judged(2.0, true), stray, judged(-1.0, false), Member::default()];
-        let group = Group { members: &members, ..Group::default() };
+        let judged = |reward: f64, pass| Member {
+            reward: Reward::new(reward).ok(),
+            pass: Some(pass),
+            ..Member::default()
+        };
+        let stray = Member {
+            pass: Some(true),
+            ..Member::default()
+        };
+        let members = [
+            judged(2.0, true),
+            stray,
+            judged(-1.0, false),
+            Member::default(),
+        ];
+        let group = Group {
+            members: &members,
+            ..Group::default()
+        };
         assert_eq!(group.verdicts(), (2, 1));
         let visit = group.visit();
-        assert_eq!((visit.step, visit.judged, visit.passes, visit.rewards), (None, 2, 1, 2));
+        assert_eq!(
+            (visit.step, visit.judged, visit.passes, visit.rewards),
+            (None, 2, 1, 2)
+        );
         // 2 - 1 = 1; 4 + 1 = 5.
-        assert!((visit.reward_sum - 1.0).abs() < 1e-12 && (visit.reward_squares - 5.0).abs() < 1e-12);
+        assert!(
+            (visit.reward_sum - 1.0).abs() < 1e-12 && (visit.reward_squares - 5.0).abs() < 1e-12
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! Shares of passes: as counted, as the truth behind them, and as the chance that one of k completions passes. Knows verdicts
-//! only; rewards are in [`advantage`](super::advantage).
+//! Shares of passes: as counted, as the truth behind them, and as the chance that one of k
+//! completions passes. Knows verdicts only; rewards are in [`advantage`](super::advantage).
 
 use serde::Serialize;
 
@@ -12,14 +12,16 @@ use crate::interval::{Estimate, SHARES, wilson};
 pub struct PassRate {
     /// Share of judged members that passed, with its Wilson interval.
     pub observed: Estimate,
-    /// Share that is right: p = (q - rho0) / J of the observed share q and of the bounds of its interval, each held within
-    /// \[0, 1\] (Rogan and Gladen 1978, doi 10.1093/oxfordjournals.aje.a112510). `None` without rates or without J > 0.
+    /// Share that is right: p = (q - rho0) / J of the observed share q and of the bounds of its
+    /// interval, each held within \[0, 1\] (Rogan and Gladen 1978, doi
+    /// 10.1093/oxfordjournals.aje.a112510). `None` without rates or without J > 0.
     ///
     /// The rates count as known; that they are estimates themselves is not in this interval.
     pub corrected: Option<Estimate>,
 }
 
-/// Pass rate of `passes` of `judged` verdicts; `None` without any, or with more passes than verdicts.
+/// Pass rate of `passes` of `judged` verdicts; `None` without any, or with more passes than
+/// verdicts.
 #[must_use]
 pub fn pass_rate(judged: u32, passes: u32, rates: Option<Rates>) -> Option<PassRate> {
     let observed = wilson(f64::from(passes), f64::from(judged))?;
@@ -27,14 +29,18 @@ pub fn pass_rate(judged: u32, passes: u32, rates: Option<Rates>) -> Option<PassR
         // The map is increasing, so the bounds go over into the bounds.
         Estimate::combine([observed], SHARES, |[q]| (q - rates.rho0) / rates.j())
     });
-    Some(PassRate { observed, corrected })
+    Some(PassRate {
+        observed,
+        corrected,
+    })
 }
 
-/// Unbiased estimate of the probability that at least one of `k` completions passes, from `passes` of `n`:
-/// 1 - C(n - passes, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374, equation 1), as a product to stay in range.
+/// Unbiased estimate of the probability that at least one of `k` completions passes, from `passes`
+/// of `n`: 1 - C(n - passes, k) / C(n, k) (Chen et al. 2021, arXiv 2107.03374, equation 1), as a
+/// product to stay in range.
 ///
-/// It speaks of the share of passes; behind a noisy verifier that is not the share of right answers. More passes than
-/// completions count as `n`, and without a completion nothing passes.
+/// It speaks of the share of passes; behind a noisy verifier that is not the share of right
+/// answers. More passes than completions count as `n`, and without a completion nothing passes.
 #[must_use]
 pub fn pass_at_k(n: usize, passes: usize, k: usize) -> f64 {
     if n == 0 {
@@ -44,12 +50,17 @@ pub fn pass_at_k(n: usize, passes: usize, k: usize) -> f64 {
     if fails < k {
         return 1.0;
     }
-    1.0 - (fails + 1..=n).map(|i| 1.0 - as_f64(k) / as_f64(i)).product::<f64>()
+    1.0 - (fails + 1..=n)
+        .map(|i| 1.0 - as_f64(k) / as_f64(i))
+        .product::<f64>()
 }
 
 /// The k that are reported of a group of `n`: powers of two below it, and `n` itself.
 pub(crate) fn ks(n: usize) -> impl Iterator<Item = usize> {
-    (0..usize::BITS).map(|power| 1usize << power).take_while(move |k| *k < n).chain((n > 0).then_some(n))
+    (0..usize::BITS)
+        .map(|power| 1usize << power)
+        .take_while(move |k| *k < n)
+        .chain((n > 0).then_some(n))
 }
 
 #[cfg(test)]
@@ -70,24 +81,33 @@ mod tests {
 
     #[test]
     fn the_truth_behind_a_share_is_mapped_with_its_interval() {
-        // Wilson of 5 in 10 is 0.236593 to 0.763407. With (0.1, 0.2), J = 0.7: (0.5 - 0.1) / 0.7 = 0.571429,
-        // (0.236593 - 0.1) / 0.7 = 0.195133, (0.763407 - 0.1) / 0.7 = 0.947724.
+        // Wilson of 5 in 10 is 0.236593 to 0.763407. With (0.1, 0.2), J = 0.7: (0.5 - 0.1) / 0.7 =
+        // 0.571429, (0.236593 - 0.1) / 0.7 = 0.195133, (0.763407 - 0.1) / 0.7 = 0.947724.
         let rate = pass_rate(10, 5, Rates::new(0.1, 0.2)).unwrap();
         let truth = rate.corrected.unwrap();
         assert!((truth.value - 0.571_429).abs() < 1e-6);
-        assert!((truth.interval.low - 0.195_133).abs() < 2e-6 && (truth.interval.high - 0.947_724).abs() < 2e-6);
+        assert!(
+            (truth.interval.low - 0.195_133).abs() < 2e-6
+                && (truth.interval.high - 0.947_724).abs() < 2e-6
+        );
     }
 
     #[test]
     fn a_share_below_the_false_positive_rate_is_no_negative_truth() {
-        let truth = pass_rate(10, 0, Rates::new(0.3, 0.0)).unwrap().corrected.unwrap();
+        let truth = pass_rate(10, 0, Rates::new(0.3, 0.0))
+            .unwrap()
+            .corrected
+            .unwrap();
         assert!(truth.value.abs() < 1e-15 && truth.interval.low.abs() < 1e-15);
     }
 
     #[test]
     fn nothing_is_corrected_without_usable_rates() {
         assert_eq!(pass_rate(4, 2, None).unwrap().corrected, None);
-        assert_eq!(pass_rate(4, 2, Rates::new(0.5, 0.5)).unwrap().corrected, None);
+        assert_eq!(
+            pass_rate(4, 2, Rates::new(0.5, 0.5)).unwrap().corrected,
+            None
+        );
         assert_eq!(pass_rate(0, 0, None), None);
         assert_eq!(pass_rate(2, 3, None), None);
     }

@@ -1,7 +1,8 @@
-//! What verdicts say of the share p of right answers when the verifier is noisy. Knows counts and rates; which prompts to visit
-//! next is decided in [`prompts`](crate::prompts).
+//! What verdicts say of the share p of right answers when the verifier is noisy. Knows counts and
+//! rates; which prompts to visit next is decided in [`prompts`](crate::prompts).
 //!
-//! p lives on 64 cells of \[0, 1\], each standing for its middle: a Beta posterior exists for clean verdicts only.
+//! p lives on 64 cells of \[0, 1\], each standing for its middle: a Beta posterior exists for clean
+//! verdicts only.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,8 @@ use crate::Rates;
 pub const CELLS: usize = 64;
 /// 64, as a number.
 const CELLS_F: f64 = 64.0;
-/// A prompt that is solved less often than this teaches next to nothing, and so does one that fails less often.
+/// A prompt that is solved less often than this teaches next to nothing, and so does one that fails
+/// less often.
 pub const EDGE: f64 = 0.05;
 
 /// Beta distribution of p before any verdict; both numbers above 0.
@@ -26,9 +28,16 @@ pub struct Prior {
 
 impl Prior {
     /// Every p alike: Beta(1, 1).
-    pub const UNIFORM: Self = Self { alpha: 1.0, beta: 1.0 };
-    /// Jeffreys' prior of a share, Beta(1/2, 1/2); its middles of cells hold a little less at the edges than it does itself.
-    pub const JEFFREYS: Self = Self { alpha: 0.5, beta: 0.5 };
+    pub const UNIFORM: Self = Self {
+        alpha: 1.0,
+        beta: 1.0,
+    };
+    /// Jeffreys' prior of a share, Beta(1/2, 1/2); its middles of cells hold a little less at the
+    /// edges than it does itself.
+    pub const JEFFREYS: Self = Self {
+        alpha: 0.5,
+        beta: 0.5,
+    };
 }
 
 impl Default for Prior {
@@ -71,15 +80,17 @@ impl Grid {
         self.rates == Rates::CLEAN
     }
 
-    /// Posterior of p: prior(p) q^passes (1 - q)^fails with q = rho0 + J p, summed to 1 over the cells (own derivation). Counts
-    /// may be sums of weights; numbers below 0 count as 0. Without verdicts it is the prior.
+    /// Posterior of p: prior(p) q^passes (1 - q)^fails with q = rho0 + J p, summed to 1 over the
+    /// cells (own derivation). Counts may be sums of weights; numbers below 0 count as 0. Without
+    /// verdicts it is the prior.
     #[must_use]
     pub fn posterior(&self, prior: Prior, passes: f64, fails: f64) -> Posterior {
         let (passes, fails) = (passes.max(0.0), fails.max(0.0));
         let mut weights = [0.0; CELLS];
         let mut most = f64::NEG_INFINITY;
         for ([ln_p, ln_1p, ln_q, ln_1q], weight) in self.logs.iter().zip(&mut weights) {
-            // 0 times the logarithm of 0 would be no number, but a verdict that never came says nothing.
+            // 0 times the logarithm of 0 would be no number, but a verdict that never came says
+            // nothing.
             let evidence = |count: f64, log: f64| if count > 0.0 { count * log } else { 0.0 };
             *weight = evidence(passes, *ln_q)
                 + evidence(fails, *ln_1q)
@@ -92,10 +103,19 @@ impl Grid {
             *weight = (*weight - most).exp();
             sum += *weight;
         }
-        // A sum that is no number above 0 needs counts beyond the range of numbers; they decide nothing.
-        let scale = if sum > 0.0 && sum.is_finite() { 1.0 / sum } else { 0.0 };
+        // A sum that is no number above 0 needs counts beyond the range of numbers; they decide
+        // nothing.
+        let scale = if sum > 0.0 && sum.is_finite() {
+            1.0 / sum
+        } else {
+            0.0
+        };
         for weight in &mut weights {
-            *weight = if scale > 0.0 { *weight * scale } else { 1.0 / CELLS_F };
+            *weight = if scale > 0.0 {
+                *weight * scale
+            } else {
+                1.0 / CELLS_F
+            };
         }
         Posterior { weights }
     }
@@ -116,13 +136,20 @@ impl Posterior {
     /// E\[p\], in (0, 1).
     #[must_use]
     pub fn mean(&self) -> f64 {
-        middles().zip(&self.weights).map(|(p, weight)| p * weight).sum()
+        middles()
+            .zip(&self.weights)
+            .map(|(p, weight)| p * weight)
+            .sum()
     }
 
-    /// E\[p (1 - p)\], from 0 to 1/4: the expected variance of a true verdict, which a centred policy gradient scales with.
+    /// E\[p (1 - p)\], from 0 to 1/4: the expected variance of a true verdict, which a centred
+    /// policy gradient scales with.
     #[must_use]
     pub fn spread(&self) -> f64 {
-        middles().zip(&self.weights).map(|(p, weight)| p * (1.0 - p) * weight).sum()
+        middles()
+            .zip(&self.weights)
+            .map(|(p, weight)| p * (1.0 - p) * weight)
+            .sum()
     }
 
     /// P(p < `bound`); mass within a cell counts as spread evenly.
@@ -130,10 +157,16 @@ impl Posterior {
     pub fn below(&self, bound: f64) -> f64 {
         let cells = bound.clamp(0.0, 1.0) * CELLS_F;
         let inside = |cell: usize| (cells - super::as_f64(cell)).clamp(0.0, 1.0);
-        self.weights.iter().enumerate().map(|(cell, weight)| weight * inside(cell)).sum::<f64>().min(1.0)
+        self.weights
+            .iter()
+            .enumerate()
+            .map(|(cell, weight)| weight * inside(cell))
+            .sum::<f64>()
+            .min(1.0)
     }
 
-    /// The p below which a share `u` of the mass lies, `u` held within \[0, 1\]: a random draw when `u` is uniform.
+    /// The p below which a share `u` of the mass lies, `u` held within \[0, 1\]: a random draw when
+    /// `u` is uniform.
     #[must_use]
     pub fn quantile(&self, u: f64) -> f64 {
         let mut left = u.clamp(0.0, 1.0);
@@ -167,8 +200,8 @@ pub struct Summary {
     pub hopeless: f64,
     /// P(p > 0.95).
     pub solved: f64,
-    /// P(0.05 <= p <= 0.95): that the group has something to teach. Filter on this, not on equal rewards, where verdicts are
-    /// noisy.
+    /// P(0.05 <= p <= 0.95): that the group has something to teach. Filter on this, not on equal
+    /// rewards, where verdicts are noisy.
     pub informative: f64,
     /// E\[p\].
     pub mean: f64,
@@ -185,15 +218,18 @@ pub struct Mixed {
     pub unsolved: f64,
 }
 
-/// Probability that the verdicts of a group of `n` differ though every member is right, or every member wrong (own derivation);
-/// both 0 for a clean verifier and for groups of fewer than two.
+/// Probability that the verdicts of a group of `n` differ though every member is right, or every
+/// member wrong (own derivation); both 0 for a clean verifier and for groups of fewer than two.
 #[must_use]
 pub fn mixed_by_noise(rates: Rates, n: u32) -> Mixed {
     let differ = |rate: f64| {
         let n = f64::from(n.max(1));
         (1.0 - (1.0 - rate).powf(n) - rate.powf(n)).max(0.0)
     };
-    Mixed { solved: differ(rates.rho1), unsolved: differ(rates.rho0) }
+    Mixed {
+        solved: differ(rates.rho1),
+        unsolved: differ(rates.rho0),
+    }
 }
 
 #[cfg(test)]
@@ -204,9 +240,12 @@ mod tests {
 
     #[test]
     fn without_verdicts_the_posterior_is_the_prior() {
-        let summary = Grid::new(Rates::CLEAN).unwrap().posterior(Prior::UNIFORM, 0.0, 0.0).summary();
-        // Of the uniform distribution: 0.05, 0.05, 0.9, 1/2 and 1/2 - 1/3 = 1/6, the last over 64 middles:
-        // sum((i+.5)/64*(1-(i+.5)/64) for i in range(64))/64 = 0.166687.
+        let summary = Grid::new(Rates::CLEAN)
+            .unwrap()
+            .posterior(Prior::UNIFORM, 0.0, 0.0)
+            .summary();
+        // Of the uniform distribution: 0.05, 0.05, 0.9, 1/2 and 1/2 - 1/3 = 1/6, the last over 64
+        // middles: sum((i+.5)/64*(1-(i+.5)/64) for i in range(64))/64 = 0.166687.
         assert!((summary.hopeless - 0.05).abs() < 1e-12 && (summary.solved - 0.05).abs() < 1e-12);
         assert!((summary.informative - 0.9).abs() < 1e-12 && (summary.mean - 0.5).abs() < 1e-12);
         assert!((summary.spread - 0.166_687).abs() < 1e-6);
@@ -214,7 +253,8 @@ mod tests {
 
     #[test]
     fn clean_verdicts_give_the_beta_posterior() {
-        // None of 8, uniform prior: Beta(1, 9). P(p < 0.05) = 1 - 0.95^9 = 0.369751, E[p] = 1/10, E[p (1 - p)] = 9/110.
+        // None of 8, uniform prior: Beta(1, 9). P(p < 0.05) = 1 - 0.95^9 = 0.369751, E[p] = 1/10,
+        // E[p (1 - p)] = 9/110.
         let grid = Grid::new(Rates::CLEAN).unwrap();
         let summary = grid.posterior(Prior::UNIFORM, 0.0, 8.0).summary();
         assert!((summary.hopeless - 0.369_751).abs() < 2e-3);
@@ -225,23 +265,43 @@ mod tests {
 
     #[test]
     fn noise_widens_what_a_mixed_group_may_be() {
-        // P=[(i+.5)/64 for i in range(64)]; q=[.1+.7*p for p in P]; w=[a**7*(1-a) for a in q]; s=sum(w)
-        // sum(a*b for a,b in zip(P,w))/s; sum(a*(1-a)*b for a,b in zip(P,w))/s
-        let summary = Grid::new(Rates::new(0.1, 0.2).unwrap()).unwrap().posterior(Prior::UNIFORM, 7.0, 1.0).summary();
+        // P=[(i+.5)/64 for i in range(64)]; q=[.1+.7*p for p in P]; w=[a**7*(1-a) for a in q];
+        // s=sum(w) sum(a*b for a,b in zip(P,w))/s; sum(a*(1-a)*b for a,b in zip(P,w))/s
+        let summary = Grid::new(Rates::new(0.1, 0.2).unwrap())
+            .unwrap()
+            .posterior(Prior::UNIFORM, 7.0, 1.0)
+            .summary();
         assert!((summary.mean - 0.841_689).abs() < 1e-6, "{}", summary.mean);
-        assert!((summary.spread - 0.116_291).abs() < 1e-6, "{}", summary.spread);
-        let clean = Grid::new(Rates::CLEAN).unwrap().posterior(Prior::UNIFORM, 7.0, 1.0).summary();
-        assert!(summary.solved > clean.solved, "one failure of eight may well be the verifier's");
+        assert!(
+            (summary.spread - 0.116_291).abs() < 1e-6,
+            "{}",
+            summary.spread
+        );
+        let clean = Grid::new(Rates::CLEAN)
+            .unwrap()
+            .posterior(Prior::UNIFORM, 7.0, 1.0)
+            .summary();
+        assert!(
+            summary.solved > clean.solved,
+            "one failure of eight may well be the verifier's"
+        );
     }
 
     #[test]
     fn solved_groups_look_mixed_through_noise() {
         // 1 - 0.8^8 - 0.2^8 = 0.832225; 1 - 0.9^8 - 0.1^8 = 0.569533.
         let mixed = mixed_by_noise(Rates::new(0.1, 0.2).unwrap(), 8);
-        assert!((mixed.solved - 0.832_225).abs() < 1e-6 && (mixed.unsolved - 0.569_533).abs() < 1e-6);
+        assert!(
+            (mixed.solved - 0.832_225).abs() < 1e-6 && (mixed.unsolved - 0.569_533).abs() < 1e-6
+        );
         let clean = mixed_by_noise(Rates::CLEAN, 8);
         assert!(clean.solved.abs() < 1e-15 && clean.unsolved.abs() < 1e-15);
-        assert!(mixed_by_noise(Rates::new(0.1, 0.2).unwrap(), 0).solved.abs() < 1e-15);
+        assert!(
+            mixed_by_noise(Rates::new(0.1, 0.2).unwrap(), 0)
+                .solved
+                .abs()
+                < 1e-15
+        );
     }
 
     #[test]
@@ -250,7 +310,10 @@ mod tests {
         // Beta(4, 1) has the distribution p^4, so its quantile is the fourth root.
         let posterior = grid.posterior(Prior::UNIFORM, 3.0, 0.0);
         for u in [0.05, 0.3, 0.5, 0.9] {
-            assert!((posterior.quantile(u) - f64::powf(u, 0.25)).abs() < 3e-3, "{u}");
+            assert!(
+                (posterior.quantile(u) - f64::powf(u, 0.25)).abs() < 3e-3,
+                "{u}"
+            );
             assert!((posterior.below(posterior.quantile(u)) - u).abs() < 1e-9);
         }
     }

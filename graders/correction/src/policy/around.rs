@@ -1,4 +1,5 @@
-//! The sections that act around the reward: which verdicts are looked at twice, which rates are stated, how the advantage is made.
+//! The sections that act around the reward: which verdicts are looked at twice, which rates are
+//! stated, how the advantage is made.
 
 use std::collections::BTreeMap;
 
@@ -13,28 +14,48 @@ impl Section for Vec<Appeals> {
         if self.len() > MAX_LIST {
             return Err(PolicyError::at(
                 "",
-                format!("there are {} rules, more than {MAX_LIST}; join some", self.len()),
+                format!(
+                    "there are {} rules, more than {MAX_LIST}; join some",
+                    self.len()
+                ),
             ));
         }
         for (at, rule) in self.iter().enumerate() {
-            rule.check().map_err(|(pointer, message)| PolicyError { pointer: format!("/{at}{pointer}"), message })?;
+            rule.check().map_err(|(pointer, message)| PolicyError {
+                pointer: format!("/{at}{pointer}"),
+                message,
+            })?;
         }
         Ok(())
     }
 
     fn explain(&self) -> Vec<Line> {
         let one = |(at, rule): (usize, &Appeals)| {
-            let judge = rule.judge.get("type").and_then(serde_json::Value::as_str).unwrap_or_default();
-            let channels = if rule.channels.is_empty() { "every channel".to_owned() } else { rule.channels.join(", ") };
+            let judge = rule
+                .judge
+                .get("type")
+                .and_then(serde_json::Value::as_str)
+                .unwrap_or_default();
+            let channels = if rule.channels.is_empty() {
+                "every channel".to_owned()
+            } else {
+                rule.channels.join(", ")
+            };
             let word = if rule.overturn {
-                format!("its word replaces theirs where it is right with {} or more", rule.precision)
+                format!(
+                    "its word replaces theirs where it is right with {} or more",
+                    rule.precision
+                )
             } else {
                 "its word is counted and changes nothing".to_owned()
             };
             Line::new(
                 &at.to_string(),
                 "appeal",
-                format!("hash(policy, run, step, id) < {} (no pass), < {} (pass)", rule.negatives, rule.positives),
+                format!(
+                    "hash(policy, run, step, id) < {} (no pass), < {} (pass)",
+                    rule.negatives, rule.positives
+                ),
                 format!("verdicts of {channels} go to `{judge}`; {word}"),
             )
         };
@@ -45,7 +66,10 @@ impl Section for Vec<Appeals> {
 impl Section for BTreeMap<String, Rates> {
     fn check(&self) -> Checked {
         if self.len() > MAX_LIST {
-            return Err(PolicyError::at("", format!("there are {} channels, more than {MAX_LIST}", self.len())));
+            return Err(PolicyError::at(
+                "",
+                format!("there are {} channels, more than {MAX_LIST}", self.len()),
+            ));
         }
         for (channel, rates) in self {
             let message = if channel.split_once('/').is_none() {
@@ -65,8 +89,14 @@ impl Section for BTreeMap<String, Rates> {
             Line::new(
                 channel,
                 "declared",
-                format!("rho0 = {}, rho1 = {}, J = {:.3}", rates.rho0, rates.rho1, rates.j()),
-                "stands until 30 verdicts of a side were checked, or the channel is calibrated".to_owned(),
+                format!(
+                    "rho0 = {}, rho1 = {}, J = {:.3}",
+                    rates.rho0,
+                    rates.rho1,
+                    rates.j()
+                ),
+                "stands until 30 verdicts of a side were checked, or the channel is calibrated"
+                    .to_owned(),
             )
         };
         self.iter().map(one).collect()
@@ -79,8 +109,16 @@ impl Section for Estimator {
     }
 
     fn explain(&self) -> Vec<Line> {
-        let (formula, meaning) = self.summary().split_once("; ").unwrap_or((self.summary(), ""));
-        vec![Line::new("", "coefficient", format!("{}: {formula}", self.name()), meaning)]
+        let (formula, meaning) = self
+            .summary()
+            .split_once("; ")
+            .unwrap_or((self.summary(), ""));
+        vec![Line::new(
+            "",
+            "coefficient",
+            format!("{}: {formula}", self.name()),
+            meaning,
+        )]
     }
 }
 
@@ -102,17 +140,29 @@ mod tests {
         assert_eq!(pointer, "/appeals/0/negatives");
         let (pointer, _) = refused(&json!({ "rates": { "math/a": { "rho0": 0.5, "rho1": 0.5 } } }));
         assert_eq!(pointer, "/rates/math~1a");
-        let (pointer, message) = refused(&json!({ "rates": { "math/a": { "rho0": 1.5, "rho1": 0.5 } } }));
-        assert!(pointer.starts_with("/rates/math~1a") && message.contains("shares from 0 to 1"), "{pointer} {message}");
+        let (pointer, message) =
+            refused(&json!({ "rates": { "math/a": { "rho0": 1.5, "rho1": 0.5 } } }));
+        assert!(
+            pointer.starts_with("/rates/math~1a") && message.contains("shares from 0 to 1"),
+            "{pointer} {message}"
+        );
         let (pointer, message) = refused(&json!({ "coefficient": "ppo" }));
-        assert!(pointer.starts_with("/coefficient") && message.contains("`rloo`"), "{pointer} {message}");
+        assert!(
+            pointer.starts_with("/coefficient") && message.contains("`rloo`"),
+            "{pointer} {message}"
+        );
     }
 
     #[test]
     fn what_acts_around_the_reward_leaves_it_as_it_is() {
-        let policy = json!({ "coefficient": "rloo", "rates": { "math/a": { "rho0": 0.1, "rho1": 0.2 } } });
+        let policy =
+            json!({ "coefficient": "rloo", "rates": { "math/a": { "rho0": 0.1, "rho1": 0.2 } } });
         assert!(Policy::from_json(&policy).unwrap().is_plain());
-        assert!(!Policy::from_json(&json!({ "outcome": "backward" })).unwrap().is_plain());
+        assert!(
+            !Policy::from_json(&json!({ "outcome": "backward" }))
+                .unwrap()
+                .is_plain()
+        );
         assert!(Policy::default().is_plain());
     }
 }

@@ -1,18 +1,19 @@
-//! Every function a policy can switch on, in one table: the documentation and the command line read it. A test holds the table to
-//! what the reader of policies knows. Computes nothing.
+//! Every function a policy can switch on, in one table: the documentation and the command line read
+//! it. A test holds the table to what the reader of policies knows. Computes nothing.
 
 use serde::Serialize;
 
 /// A function a policy can switch on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Function {
-    /// Its name: the key within its section, or a name of its own where the section is the function.
+    /// Its name: the key within its section, or a name of its own where the section is the
+    /// function.
     pub name: &'static str,
     /// The section it stands in.
     pub section: &'static str,
-    /// Its formula. `R` is the reward as it stands when the function acts, `W` the larger of what a wrong answer with the same parts
-    /// would have there and of the best wrong answer of the group that does not stand above it, `s` a part's score, `L` a length in
-    /// tokens.
+    /// Its formula. `R` is the reward as it stands when the function acts, `W` the larger of what a
+    /// wrong answer with the same parts would have there and of the best wrong answer of the group
+    /// that does not stand above it, `s` a part's score, `L` a length in tokens.
     pub formula: &'static str,
     /// Where the formula is from.
     pub source: &'static str,
@@ -107,7 +108,8 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "rubric",
         section: "combine",
-        formula: "sum w g(s) / sum w, at most 0 unless critical parts are met, g(s) = (1 + c) s / (1 + c s)",
+        formula: "sum w g(s) / sum w, at most 0 unless critical parts are met, g(s) = (1 + c) s / \
+                  (1 + c s)",
         source: "Rubric Anchors (arXiv 2508.12790) for the idea; own derivation of the form",
         summary: "a rubric with critical parts and saturation",
         example: r#"{"combine":{"rubric":{"weights":{"outcome":2,"style":1},"critical":["safe"],"saturation":1}}}"#,
@@ -212,14 +214,16 @@ pub const FUNCTIONS: &[Function] = &[
         name: "gate",
         section: "format",
         formula: "R = factor max(R, 0) + min(R, 0) - penalty unless the part is met",
-        source: "own derivation; factor 0 and penalty 1 are the format reward of the code of Router-R1",
+        source: "own derivation; factor 0 and penalty 1 are the format reward of the code of \
+                 Router-R1",
         summary: "a part that cuts the reward when it is not met",
         example: r#"{"format":[{"part":"tags","factor":0,"penalty":1}]}"#,
     },
     Function {
         name: "otc",
         section: "efficiency",
-        formula: "W + (R - W) (1 - alpha + alpha r), r = cos(m pi / (2 m + c)) or sin(m pi / (m + n))",
+        formula: "W + (R - W) (1 - alpha + alpha r), r = cos(m pi / (2 m + c)) or sin(m pi / (m + \
+                  n))",
         source: "OTC (arXiv 2504.14870)",
         summary: "fewer calls of tools on right answers",
         example: r#"{"efficiency":{"otc":{"form":"grpo","alpha":0.5,"measure":"calls"}}}"#,
@@ -227,7 +231,8 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "work",
         section: "efficiency",
-        formula: "W + (R - W) (1 - alpha + alpha (s + d) / (2 d)), s = floor(log2(T_ref / T)) within -+d",
+        formula: "W + (R - W) (1 - alpha + alpha (s + d) / (2 d)), s = floor(log2(T_ref / T)) \
+                  within -+d",
         source: "ACECode (arXiv 2412.17264) for the idea; own derivation of the form",
         summary: "less work on right answers, by doublings",
         example: r#"{"efficiency":{"work":{"alpha":0.3,"reference":"reference_work","doublings":2}}}"#,
@@ -259,7 +264,8 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "beyond",
         section: "length",
-        formula: "R + weight (threshold - L) / (max - threshold) for L > threshold, at least R - weight",
+        formula: "R + weight (threshold - L) / (max - threshold) for L > threshold, at least R - \
+                  weight",
         source: "G-RA (arXiv 2508.10548)",
         summary: "tokens beyond a threshold cost more and more",
         example: r#"{"length":{"beyond":{"threshold":2048,"max":8192,"weight":0.5}}}"#,
@@ -267,7 +273,8 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "grpo_lambda",
         section: "length",
-        formula: "W + (R - W) (1 - alpha sigmoid((L - mean) / std)) for right answers of groups that are mostly right",
+        formula: "W + (R - W) (1 - alpha sigmoid((L - mean) / std)) for right answers of groups \
+                  that are mostly right",
         source: "GRPO-lambda (arXiv 2505.18086)",
         summary: "shorter right answers where the group can afford it",
         example: r#"{"length":{"grpo_lambda":{"alpha":0.6,"share":0.2}}}"#,
@@ -291,7 +298,8 @@ pub const FUNCTIONS: &[Function] = &[
     Function {
         name: "ngrams",
         section: "repetition",
-        formula: "R - penalty max(share - above, 0) / (1 - above), share = 1 - distinct / all n-grams",
+        formula: "R - penalty max(share - above, 0) / (1 - above), share = 1 - distinct / all \
+                  n-grams",
         source: "textbook",
         summary: "a price for the share of n-grams that come again",
         example: r#"{"repetition":{"ngrams":{"n":4,"above":0.2,"penalty":0.2}}}"#,
@@ -349,7 +357,8 @@ pub const FUNCTIONS: &[Function] = &[
         section: "appeals",
         formula: "hash(policy, run, step, id) < share",
         source: "appeals of arXiv 2510.00915; Horvitz and Thompson 1952 for the weights",
-        summary: "sends a share of verdicts to a second verifier, whose word is counted or has the last word",
+        summary: "sends a share of verdicts to a second verifier, whose word is counted or has \
+                  the last word",
         example: r#"{"appeals":[{"judge":{"type":"math","answer":"{{ task.answer }}","rounding":"gold"},"negatives":0.25,"positives":0.05,"overturn":true,"specificity":0.99}]}"#,
     },
     Function {
@@ -388,8 +397,10 @@ mod tests {
     fn every_example_switches_on_its_function_and_no_other() {
         for function in FUNCTIONS {
             let explained = policy(function).explain();
-            let found: Vec<_> =
-                explained.iter().map(|line| (line.function, line.field.split('.').next().unwrap())).collect();
+            let found: Vec<_> = explained
+                .iter()
+                .map(|line| (line.function, line.field.split('.').next().unwrap()))
+                .collect();
             assert_eq!(found, [(function.name, function.section)]);
             assert_eq!(explained[0].source, function.source);
             assert!(!explained[0].formula.is_empty() && !explained[0].meaning.is_empty());
@@ -399,21 +410,48 @@ mod tests {
     /// The names that the reader offers when it meets one it does not know.
     fn offered(policy: &Value) -> BTreeSet<String> {
         let message = Policy::from_json(policy).unwrap_err().message;
-        let list = message.split_once("expected").map(|(_, list)| list.to_owned()).unwrap_or_default();
-        list.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+        let list = message
+            .split_once("expected")
+            .map(|(_, list)| list.to_owned())
+            .unwrap_or_default();
+        list.split('`')
+            .skip(1)
+            .step_by(2)
+            .map(str::to_owned)
+            .collect()
     }
 
     #[test]
     fn every_name_that_the_reader_knows_has_a_line() {
-        let sections: BTreeSet<_> = FUNCTIONS.iter().map(|function| function.section.to_owned()).collect();
+        let sections: BTreeSet<_> = FUNCTIONS
+            .iter()
+            .map(|function| function.section.to_owned())
+            .collect();
         let mut known = offered(&json!({ "zzz": {} }));
         assert!(known.remove("summary"));
         assert_eq!(known, sections);
-        let of_one_function = ["veto", "format", "progressive", "diversity", "appeals", "rates", "coefficient"];
-        for section in sections.iter().filter(|section| !of_one_function.contains(&section.as_str())) {
-            let lines = FUNCTIONS.iter().filter(|function| function.section == section);
+        let of_one_function = [
+            "veto",
+            "format",
+            "progressive",
+            "diversity",
+            "appeals",
+            "rates",
+            "coefficient",
+        ];
+        for section in sections
+            .iter()
+            .filter(|section| !of_one_function.contains(&section.as_str()))
+        {
+            let lines = FUNCTIONS
+                .iter()
+                .filter(|function| function.section == section);
             let lines: BTreeSet<_> = lines.map(|function| function.name.to_owned()).collect();
-            assert_eq!(offered(&json!({ section.as_str(): { "zzz": {} } })), lines, "{section}");
+            assert_eq!(
+                offered(&json!({ section.as_str(): { "zzz": {} } })),
+                lines,
+                "{section}"
+            );
         }
     }
 }

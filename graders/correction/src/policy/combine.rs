@@ -1,6 +1,7 @@
-//! How the outcome and the parts of an item become one number. Each function here grows with the outcome, other parts equal; it
-//! knows nothing of the group, of length and of cost. None pays for a part that is not met, of a negative outcome neither: a
-//! corrected verdict of no pass is -rho0 / J, and 0 would be more.
+//! How the outcome and the parts of an item become one number. Each function here grows with the
+//! outcome, other parts equal; it knows nothing of the group, of length and of cost. None pays for
+//! a part that is not met, of a negative outcome neither: a corrected verdict of no pass is -rho0 /
+//! J, and 0 would be more.
 
 use std::collections::BTreeMap;
 
@@ -89,7 +90,8 @@ pub struct Rubric {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Points {
-    /// Points by part; those of a fault are negative. `outcome` among them, with points of 0 or more.
+    /// Points by part; those of a fault are negative. `outcome` among them, with points of 0 or
+    /// more.
     pub points: BTreeMap<String, f64>,
 }
 
@@ -105,29 +107,46 @@ pub struct Cgpo {
     pub reference: Level,
 }
 
-/// Weighted mean, sum w s / sum w. In \[0, 1\] for scores; `None` unless the weights sum to more than 0.
+/// Weighted mean, sum w s / sum w. In \[0, 1\] for scores; `None` unless the weights sum to more
+/// than 0.
 #[must_use]
 pub fn weighted(terms: &[(f64, f64)]) -> Option<f64> {
     let total: f64 = terms.iter().map(|(weight, _)| weight).sum();
-    (total > 0.0).then(|| terms.iter().map(|(weight, score)| weight * score).sum::<f64>() / total)
+    (total > 0.0).then(|| {
+        terms
+            .iter()
+            .map(|(weight, score)| weight * score)
+            .sum::<f64>()
+            / total
+    })
 }
 
-/// Outcome times the scores of all parts, and of a negative outcome no more than the outcome itself: min(outcome, outcome s_1 s_2
-/// ...) there, because cutting a loss would pay for parts that are not met. 1 part of 0 makes an outcome of 0 or more 0.
+/// Outcome times the scores of all parts, and of a negative outcome no more than the outcome
+/// itself: min(outcome, outcome s_1 s_2 ...) there, because cutting a loss would pay for parts that
+/// are not met. 1 part of 0 makes an outcome of 0 or more 0.
 #[must_use]
 pub fn product(outcome: f64, scores: &[f64]) -> f64 {
-    let product = scores.iter().fold(outcome, |product, score| product * score);
-    if outcome < 0.0 { product.min(outcome) } else { product }
+    let product = scores
+        .iter()
+        .fold(outcome, |product, score| product * score);
+    if outcome < 0.0 {
+        product.min(outcome)
+    } else {
+        product
+    }
 }
 
 /// The smallest of the outcome and the scores.
 #[must_use]
 pub fn least(outcome: f64, scores: &[f64]) -> f64 {
-    scores.iter().fold(outcome, |least, score| least.min(*score))
+    scores
+        .iter()
+        .fold(outcome, |least, score| least.min(*score))
 }
 
-/// Gated accumulation (G-RA, arXiv 2508.10548): R = R_out + 1\[R_out > v\] sum w_i R_i, where R_i counts only if every part of
-/// higher priority is above its threshold too. `chain` holds (weight, threshold, score), highest priority first.
+/// Gated accumulation (G-RA, arXiv 2508.10548): R = R_out + 1\[R_out > v\] sum w_i R_i, where R_i
+/// counts only if every part of higher priority is above its threshold too. `chain` holds (weight,
+/// threshold, score), highest priority first.
 ///
 /// In \[R_out, R_out + sum w\]; it grows with the outcome because no weight is negative.
 #[must_use]
@@ -144,8 +163,9 @@ pub fn gate_chain(outcome: f64, above: f64, chain: &[(f64, f64, f64)]) -> f64 {
     reward
 }
 
-/// Concave map of \[0, 1\] onto itself, g(s) = (1 + c) s / (1 + c s) with c >= 0, continued outside by its tangents (own
-/// derivation). c = 0 is the identity; the larger c, the less the last bit of a part is worth beside the first bit of another.
+/// Concave map of \[0, 1\] onto itself, g(s) = (1 + c) s / (1 + c s) with c >= 0, continued outside
+/// by its tangents (own derivation). c = 0 is the identity; the larger c, the less the last bit of
+/// a part is worth beside the first bit of another.
 #[must_use]
 pub fn saturated(score: f64, c: f64) -> f64 {
     if score < 0.0 {
@@ -157,30 +177,48 @@ pub fn saturated(score: f64, c: f64) -> f64 {
     }
 }
 
-/// Rubric aggregation (weights, veto and saturation after Rubric Anchors, arXiv 2508.12790; the form is an own derivation): sum w g(s) /
-/// sum w with g [`saturated`], at most 0 when a critical part is not met. `terms` holds (weight, score). The mean is below 0 with
-/// a negative outcome only, and then no critical part makes it better by not being met.
+/// Rubric aggregation (weights, veto and saturation after Rubric Anchors, arXiv 2508.12790; the
+/// form is an own derivation): sum w g(s) / sum w with g [`saturated`], at most 0 when a critical
+/// part is not met. `terms` holds (weight, score). The mean is below 0 with a negative outcome
+/// only, and then no critical part makes it better by not being met.
 ///
 /// `None` unless the weights sum to more than 0.
 #[must_use]
 pub fn rubric(critical_met: bool, terms: &[(f64, f64)], saturation: f64) -> Option<f64> {
     let total: f64 = terms.iter().map(|(weight, _)| weight).sum();
-    let sum = || terms.iter().map(|(weight, score)| weight * saturated(*score, saturation)).sum::<f64>();
-    (total > 0.0).then(|| if critical_met { sum() / total } else { (sum() / total).min(0.0) })
+    let sum = || {
+        terms
+            .iter()
+            .map(|(weight, score)| weight * saturated(*score, saturation))
+            .sum::<f64>()
+    };
+    (total > 0.0).then(|| {
+        if critical_met {
+            sum() / total
+        } else {
+            (sum() / total).min(0.0)
+        }
+    })
 }
 
-/// Rubric of points (RuscaRL): S = sum points b / sum of the positive points, b in \[0, 1\] whether the part is met. `terms`
-/// holds (points, b). At most 1; below 0 when faults outweigh. `None` without positive points.
+/// Rubric of points (RuscaRL): S = sum points b / sum of the positive points, b in \[0, 1\] whether
+/// the part is met. `terms` holds (points, b). At most 1; below 0 when faults outweigh. `None`
+/// without positive points.
 #[must_use]
 pub fn points(terms: &[(f64, f64)]) -> Option<f64> {
     let best: f64 = terms.iter().map(|(points, _)| points.max(0.0)).sum();
     (best > 0.0).then(|| terms.iter().map(|(points, met)| points * met).sum::<f64>() / best)
 }
 
-/// Calibrated reward under constraints (CGPO, arXiv 2409.20370): sigmoid(r - r_ref) when every judge is met, else 0. In \[0, 1\].
+/// Calibrated reward under constraints (CGPO, arXiv 2409.20370): sigmoid(r - r_ref) when every
+/// judge is met, else 0. In \[0, 1\].
 #[must_use]
 pub fn constrained(all_met: bool, raw: f64, reference: f64) -> f64 {
-    if all_met { sigmoid(raw - reference) } else { 0.0 }
+    if all_met {
+        sigmoid(raw - reference)
+    } else {
+        0.0
+    }
 }
 
 impl Combine {
@@ -198,31 +236,67 @@ impl Combine {
         }
     }
 
-    /// The number for an item whose outcome is `outcome` and which is `right` or not; `None` when a part or measure is missing.
+    /// The number for an item whose outcome is `outcome` and which is `right` or not; `None` when a
+    /// part or measure is missing.
     #[must_use]
     pub fn apply(&self, outcome: f64, right: bool, item: &Sample<'_>) -> Option<f64> {
-        let score = |name: &str| if name == OUTCOME { Some(outcome) } else { item.part_score(name) };
-        let met = |name: &String| if name == OUTCOME { Some(right) } else { item.part(name)?.met(None) };
-        let terms = |weights: &BTreeMap<String, f64>| {
-            weights.iter().map(|(name, weight)| Some((*weight, score(name)?))).collect::<Option<Vec<_>>>()
+        let score = |name: &str| {
+            if name == OUTCOME {
+                Some(outcome)
+            } else {
+                item.part_score(name)
+            }
         };
-        let scores = |parts: &Parts| parts.parts.iter().map(|name| score(name)).collect::<Option<Vec<_>>>();
+        let met = |name: &String| {
+            if name == OUTCOME {
+                Some(right)
+            } else {
+                item.part(name)?.met(None)
+            }
+        };
+        let terms = |weights: &BTreeMap<String, f64>| {
+            weights
+                .iter()
+                .map(|(name, weight)| Some((*weight, score(name)?)))
+                .collect::<Option<Vec<_>>>()
+        };
+        let scores = |parts: &Parts| {
+            parts
+                .parts
+                .iter()
+                .map(|name| score(name))
+                .collect::<Option<Vec<_>>>()
+        };
         match self {
             Self::Weighted(of) => weighted(&terms(&of.weights)?),
             Self::Product(of) => Some(product(outcome, &scores(of)?)),
             Self::Min(of) => Some(least(outcome, &scores(of)?)),
             Self::GateChain(of) => {
                 let link = |link: &Link| Some((link.weight, link.above, score(&link.part)?));
-                Some(gate_chain(outcome, of.above, &of.chain.iter().map(link).collect::<Option<Vec<_>>>()?))
+                Some(gate_chain(
+                    outcome,
+                    of.above,
+                    &of.chain.iter().map(link).collect::<Option<Vec<_>>>()?,
+                ))
             }
             Self::Rubric(of) => {
-                let critical = of.critical.iter().try_fold(true, |all, name| Some(met(name)? && all))?;
+                let critical = of
+                    .critical
+                    .iter()
+                    .try_fold(true, |all, name| Some(met(name)? && all))?;
                 rubric(critical, &terms(&of.weights)?, of.saturation)
             }
             Self::Points(of) => points(&terms(&of.points)?),
             Self::Cgpo(of) => {
-                let all = of.judges.iter().try_fold(true, |all, name| Some(met(name)? && all))?;
-                Some(constrained(all, item.measure(&of.measure)?, of.reference.of(item)?))
+                let all = of
+                    .judges
+                    .iter()
+                    .try_fold(true, |all, name| Some(met(name)? && all))?;
+                Some(constrained(
+                    all,
+                    item.measure(&of.measure)?,
+                    of.reference.of(item)?,
+                ))
             }
         }
     }
@@ -237,7 +311,10 @@ fn check_weights(weights: &BTreeMap<String, f64>) -> Checked {
         read::within(field, *weight, 0.0, 1e9)?;
     }
     if weights.values().all(|weight| *weight <= 0.0) {
-        return Err(PolicyError::at("weights", "all weights are 0; give at least one part a weight above 0"));
+        return Err(PolicyError::at(
+            "weights",
+            "all weights are 0; give at least one part a weight above 0",
+        ));
     }
     outcome_among("weights", weights)
 }
@@ -246,7 +323,10 @@ fn outcome_among(field: &str, weights: &BTreeMap<String, f64>) -> Checked {
     if weights.contains_key(OUTCOME) {
         return Ok(());
     }
-    Err(PolicyError::at(field, "`outcome` is not among them; give it a weight, 0 to leave it out"))
+    Err(PolicyError::at(
+        field,
+        "`outcome` is not among them; give it a weight, 0 to leave it out",
+    ))
 }
 
 impl Section for Combine {
@@ -263,7 +343,9 @@ impl Section for Combine {
             Self::Points(of) => of.check(),
             Self::Cgpo(of) => {
                 let judges = read::distinct("judges", of.judges.iter().map(String::as_str));
-                judges.and_then(|()| read::named("measure", &of.measure)).and_then(|()| of.reference.check("reference"))
+                judges
+                    .and_then(|()| read::named("measure", &of.measure))
+                    .and_then(|()| of.reference.check("reference"))
             }
         };
         checked.map_err(|error| error.under(self.name()))
@@ -274,7 +356,11 @@ impl Section for Combine {
             Self::Weighted(of) => of.weights.keys().for_each(|name| needs.part(name)),
             Self::Product(of) | Self::Min(of) => of.parts.iter().for_each(|name| needs.part(name)),
             Self::GateChain(of) => of.chain.iter().for_each(|link| needs.part(&link.part)),
-            Self::Rubric(of) => of.weights.keys().chain(&of.critical).for_each(|name| needs.part(name)),
+            Self::Rubric(of) => of
+                .weights
+                .keys()
+                .chain(&of.critical)
+                .for_each(|name| needs.part(name)),
             Self::Points(of) => of.points.keys().for_each(|name| needs.part(name)),
             Self::Cgpo(of) => {
                 of.judges.iter().for_each(|name| needs.part(name));
@@ -286,24 +372,38 @@ impl Section for Combine {
 
     fn explain(&self) -> Vec<Line> {
         let sum = |weights: &BTreeMap<String, f64>| {
-            weights.iter().map(|(name, weight)| format!("{weight} {name}")).collect::<Vec<_>>().join(" + ")
+            weights
+                .iter()
+                .map(|(name, weight)| format!("{weight} {name}"))
+                .collect::<Vec<_>>()
+                .join(" + ")
         };
         let (formula, meaning) = match self {
             Self::Weighted(of) => {
                 let total: f64 = of.weights.values().sum();
-                (format!("({}) / {}", sum(&of.weights), tidy(total)), "each part counts by its weight")
+                (
+                    format!("({}) / {}", sum(&of.weights), tidy(total)),
+                    "each part counts by its weight",
+                )
             }
             Self::Product(of) => (
                 format!("outcome * {}, at most outcome", of.parts.join(" * ")),
                 "each part cuts what the others leave, of a gain and not of a loss",
             ),
-            Self::Min(of) => (format!("min(outcome, {})", of.parts.join(", ")), "only the weakest part counts"),
+            Self::Min(of) => (
+                format!("min(outcome, {})", of.parts.join(", ")),
+                "only the weakest part counts",
+            ),
             Self::GateChain(of) => {
-                let chain = of.chain.iter().map(|link| format!("{} {} [> {}]", link.weight, link.part, link.above));
+                let chain = of
+                    .chain
+                    .iter()
+                    .map(|link| format!("{} {} [> {}]", link.weight, link.part, link.above));
                 let chain = chain.collect::<Vec<_>>().join(" -> ");
                 (
                     format!("outcome [> {}] -> + {chain}", of.above),
-                    "a part counts only when all before it are above their bounds, so that none is gained in another's stead",
+                    "a part counts only when all before it are above their bounds, so that none \
+                     is gained in another's stead",
                 )
             }
             Self::Rubric(of) => {
@@ -320,7 +420,11 @@ impl Section for Combine {
                     format!("at most 0 unless met: {}; ", of.critical.join(", "))
                 };
                 (
-                    format!("{unless}({terms}) / {}, g(s) = {} s / (1 + {c} s)", tidy(total), tidy(1.0 + c)),
+                    format!(
+                        "{unless}({terms}) / {}, g(s) = {} s / (1 + {c} s)",
+                        tidy(total),
+                        tidy(1.0 + c)
+                    ),
                     "a rubric whose critical parts cannot be made up for and whose parts saturate",
                 )
             }
@@ -332,7 +436,12 @@ impl Section for Combine {
                 )
             }
             Self::Cgpo(of) => (
-                format!("sigmoid({} - {}) if met: {}; else 0", of.measure, of.reference, of.judges.join(", ")),
+                format!(
+                    "sigmoid({} - {}) if met: {}; else 0",
+                    of.measure,
+                    of.reference,
+                    of.judges.join(", ")
+                ),
                 "the reward model counts only where every judge is met",
             ),
         };
@@ -374,10 +483,16 @@ impl Points {
         }
         outcome_among("points", &self.points)?;
         if self.points.get(OUTCOME).is_some_and(|points| *points < 0.0) {
-            return Err(PolicyError::at("points/outcome", "being right is no fault; give it 0 points or more"));
+            return Err(PolicyError::at(
+                "points/outcome",
+                "being right is no fault; give it 0 points or more",
+            ));
         }
         if self.points.values().all(|points| *points <= 0.0) {
-            return Err(PolicyError::at("points", "no part has points above 0; give at least one part some"));
+            return Err(PolicyError::at(
+                "points",
+                "no part has points above 0; give at least one part some",
+            ));
         }
         Ok(())
     }
@@ -392,7 +507,10 @@ mod tests {
     use super::*;
 
     fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{found} is not {expected}"
+        );
     }
 
     #[test]
@@ -419,7 +537,10 @@ mod tests {
         // 1 + 0.3 * 0.8 + 0.2 * 1 = 1.44: 1 > 0.5 and 0.8 > 0.5.
         near(gate_chain(1.0, 0.5, &chain), 1.44);
         // The first part is at 0.4, not above 0.5, so the second does not count: 1 + 0.3 * 0.4.
-        near(gate_chain(1.0, 0.5, &[(0.3, 0.5, 0.4), (0.2, 0.0, 1.0)]), 1.12);
+        near(
+            gate_chain(1.0, 0.5, &[(0.3, 0.5, 0.4), (0.2, 0.0, 1.0)]),
+            1.12,
+        );
         // The outcome itself is not above its bound.
         near(gate_chain(0.5, 0.5, &chain), 0.5);
     }
@@ -439,11 +560,21 @@ mod tests {
     #[test]
     fn a_critical_part_cannot_be_made_up_for() {
         // (2 * g(1) + 1 * g(0.5)) / 3 with c = 1: (2 + 2/3) / 3
-        near(rubric(true, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(), 8.0 / 9.0);
+        near(
+            rubric(true, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(),
+            8.0 / 9.0,
+        );
         near(rubric(false, &[(2.0, 1.0), (1.0, 0.5)], 1.0).unwrap(), 0.0);
-        // A loss stays: (2 * -0.6 + 1 * 0) / 3, and not 0; (2 * -0.6 + 1 * 1) / 3 is what it would be with the other part.
-        near(rubric(false, &[(2.0, -0.6), (1.0, 0.0)], 0.0).unwrap(), -0.4);
-        near(rubric(true, &[(2.0, -0.6), (1.0, 1.0)], 0.0).unwrap(), -0.2 / 3.0);
+        // A loss stays: (2 * -0.6 + 1 * 0) / 3, and not 0; (2 * -0.6 + 1 * 1) / 3 is what it would
+        // be with the other part.
+        near(
+            rubric(false, &[(2.0, -0.6), (1.0, 0.0)], 0.0).unwrap(),
+            -0.4,
+        );
+        near(
+            rubric(true, &[(2.0, -0.6), (1.0, 1.0)], 0.0).unwrap(),
+            -0.2 / 3.0,
+        );
         assert_eq!(rubric(true, &[], 1.0), None);
     }
 
@@ -463,20 +594,38 @@ mod tests {
 
     #[test]
     fn the_outcome_stands_among_the_parts() {
-        let parts = [Part { name: "style", score: Score::new(0.5).ok(), pass: None }];
-        let item = Sample { score: Some(Score::ONE), parts: &parts, ..Sample::default() };
+        let parts = [Part {
+            name: "style",
+            score: Score::new(0.5).ok(),
+            pass: None,
+        }];
+        let item = Sample {
+            score: Some(Score::ONE),
+            parts: &parts,
+            ..Sample::default()
+        };
         let weights = [(OUTCOME.to_owned(), 3.0), ("style".to_owned(), 1.0)];
-        let combine = Combine::Weighted(Weights { weights: weights.into() });
+        let combine = Combine::Weighted(Weights {
+            weights: weights.into(),
+        });
         near(combine.apply(1.0, true, &item).unwrap(), 0.875);
-        let lacking = Combine::Min(Parts { parts: vec!["tone".to_owned()] });
+        let lacking = Combine::Min(Parts {
+            parts: vec!["tone".to_owned()],
+        });
         assert_eq!(lacking.apply(1.0, true, &item), None);
         let judged = Combine::Cgpo(Cgpo {
             judges: vec![OUTCOME.to_owned(), "style".to_owned()],
             measure: "raw".to_owned(),
             reference: Level::Number(1.0),
         });
-        let item = Sample { measures: &[("raw", 2.5)], ..item };
-        near(judged.apply(1.0, true, &item).unwrap(), 0.817_574_476_193_643_7);
+        let item = Sample {
+            measures: &[("raw", 2.5)],
+            ..item
+        };
+        near(
+            judged.apply(1.0, true, &item).unwrap(),
+            0.817_574_476_193_643_7,
+        );
         near(judged.apply(0.0, false, &item).unwrap(), 0.0);
     }
 

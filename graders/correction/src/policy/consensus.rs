@@ -1,5 +1,6 @@
-//! Labels from a group's own agreement, where no gold answer is. Says nothing rather than something doubtful: labels of medium
-//! agreement are the ones that mislead. Knows no rates: nothing here has been checked by a verifier.
+//! Labels from a group's own agreement, where no gold answer is. Says nothing rather than something
+//! doubtful: labels of medium agreement are the ones that mislead. Knows no rates: nothing here has
+//! been checked by a verifier.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -79,8 +80,8 @@ pub fn majority<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
     count(ballots, |_| 1.0)
 }
 
-/// argmax over a of sum_n sum_k SC_n 1\[a = o_nk\], SC_n the frequency of model n's own modal answer (RLCCF, arXiv 2508.12338).
-/// `None` when nobody has an answer.
+/// argmax over a of sum_n sum_k SC_n 1\[a = o_nk\], SC_n the frequency of model n's own modal
+/// answer (RLCCF, arXiv 2508.12338). `None` when nobody has an answer.
 #[must_use]
 pub fn weighted_by_consistency<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
     let mut models: BTreeMap<Option<&str>, (usize, BTreeMap<&str, usize>)> = BTreeMap::new();
@@ -92,7 +93,9 @@ pub fn weighted_by_consistency<'a>(ballots: &[Ballot<'a>]) -> Option<Vote<'a>> {
         }
     }
     let consistency = |model: Option<&str>| {
-        models.get(&model).map_or(0.0, |(n, answers)| as_f64(answers.values().copied().max().unwrap_or(0)) / as_f64(*n))
+        models.get(&model).map_or(0.0, |(n, answers)| {
+            as_f64(answers.values().copied().max().unwrap_or(0)) / as_f64(*n)
+        })
     };
     count(ballots, |ballot| consistency(ballot.model))
 }
@@ -118,7 +121,11 @@ fn count<'a>(ballots: &[Ballot<'a>], weight: impl Fn(&Ballot<'a>) -> f64) -> Opt
         }
     }
     let (answer, most) = first?;
-    (total > 0.0).then(|| Vote { answer, share: most / total, margin: (most - second) / total })
+    (total > 0.0).then(|| Vote {
+        answer,
+        share: most / total,
+        margin: (most - second) / total,
+    })
 }
 
 /// Votes closer than this are a tie: sums of weights in another order may differ by as much.
@@ -165,11 +172,16 @@ impl Section for Consensus {
         let Abstention { share, margin } = self.abstention();
         let votes = match self {
             Self::Ttrl(_) => "the modal answer",
-            Self::Rlccf(_) => "argmax of the votes, each weighted by how consistent its model is with itself",
+            Self::Rlccf(_) => {
+                "argmax of the votes, each weighted by how consistent its model is with itself"
+            }
         };
-        let formula =
-            format!("R = 1[answer = label], label = {votes}, with a share >= {share} and a margin >= {margin}");
-        let meaning = "the group's own agreement stands for a gold answer; without a clear one there is no reward";
+        let formula = format!(
+            "R = 1[answer = label], label = {votes}, with a share >= {share} and a margin >= \
+             {margin}"
+        );
+        let meaning = "the group's own agreement stands for a gold answer; without a clear one \
+                       there is no reward";
         vec![Line::new(self.name(), self.name(), formula, meaning)]
     }
 }
@@ -189,8 +201,15 @@ mod tests {
     #[test]
     fn the_modal_answer_wins() {
         // 3 of 6 votes, the second has 2.
-        let vote =
-            majority(&ballots(&[("a", "4"), ("a", "5"), ("a", "4"), ("a", ""), ("a", "4"), ("a", "5")])).unwrap();
+        let vote = majority(&ballots(&[
+            ("a", "4"),
+            ("a", "5"),
+            ("a", "4"),
+            ("a", ""),
+            ("a", "4"),
+            ("a", "5"),
+        ]))
+        .unwrap();
         assert_eq!(vote.answer, "4");
         assert!((vote.share - 0.5).abs() < 1e-12 && (vote.margin - 1.0 / 6.0).abs() < 1e-12);
         assert_eq!(majority(&ballots(&[("a", "")])), None);
@@ -199,8 +218,8 @@ mod tests {
 
     #[test]
     fn a_consistent_model_outvotes_a_wavering_one() {
-        // a says 7 four times of four (SC 1): 4 votes of 1. b says 1, 2, 3, 9, 9 (SC 2/5): 9 has 2 * 0.4 = 0.8.
-        // Total 4 + 5 * 0.4 = 6.
+        // a says 7 four times of four (SC 1): 4 votes of 1. b says 1, 2, 3, 9, 9 (SC 2/5): 9 has 2
+        // * 0.4 = 0.8. Total 4 + 5 * 0.4 = 6.
         let of = [
             ("a", "7"),
             ("a", "7"),
@@ -215,7 +234,8 @@ mod tests {
         let vote = weighted_by_consistency(&ballots(&of)).unwrap();
         assert_eq!(vote.answer, "7");
         assert!((vote.share - 4.0 / 6.0).abs() < 1e-12 && (vote.margin - 3.2 / 6.0).abs() < 1e-12);
-        // By heads 9 has 3 of 5; by consistency 7 has 2 * 1 and 9 has 3 * 1/3 of three models that never agree with themselves.
+        // By heads 9 has 3 of 5; by consistency 7 has 2 * 1 and 9 has 3 * 1/3 of three models that
+        // never agree with themselves.
         let of = [
             ("a", "7"),
             ("a", "7"),
@@ -235,7 +255,9 @@ mod tests {
     #[test]
     fn a_small_margin_gives_no_label() {
         let of = |share, margin| Consensus::Ttrl(Abstention { share, margin });
-        let clear = |consensus: Consensus, answers: &[(&str, &str)]| consensus.vote(&ballots(answers)).unwrap().1;
+        let clear = |consensus: Consensus, answers: &[(&str, &str)]| {
+            consensus.vote(&ballots(answers)).unwrap().1
+        };
         let close = [("", "4"), ("", "4"), ("", "4"), ("", "5"), ("", "5")];
         assert!(clear(of(0.5, 0.2), &close), "0.6 and 0.4");
         assert!(!clear(of(0.5, 0.25), &close), "the margin is small");

@@ -1,4 +1,5 @@
-//! A factor for right answers that are unlike the others of their group. Never a gain for wrong ones: being different is easy.
+//! A factor for right answers that are unlike the others of their group. Never a gain for wrong
+//! ones: being different is easy.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,8 +15,9 @@ pub struct Diversity {
     pub lambda: f64,
 }
 
-/// Factor 1 + lambda d with d = 1 - (others with an equal answer) / (G - 1), G the members that have an answer (own derivation).
-/// `equal` counts the member itself. In \[1, 1 + lambda\]; 1 in a group of one.
+/// Factor 1 + lambda d with d = 1 - (others with an equal answer) / (G - 1), G the members that
+/// have an answer (own derivation). `equal` counts the member itself. In \[1, 1 + lambda\]; 1 in a
+/// group of one.
 #[must_use]
 pub fn diversity(equal: usize, members: usize, lambda: f64) -> f64 {
     if members < 2 {
@@ -31,8 +33,16 @@ impl Section for Diversity {
     }
 
     fn explain(&self) -> Vec<Line> {
-        let formula = format!("W + (R - W) (1 + {} (1 - equal others / (G - 1))) if right", self.lambda);
-        vec![Line::new("", "diversity", formula, "right answers that few others of the group gave get more")]
+        let formula = format!(
+            "W + (R - W) (1 + {} (1 - equal others / (G - 1))) if right",
+            self.lambda
+        );
+        vec![Line::new(
+            "",
+            "diversity",
+            formula,
+            "right answers that few others of the group gave get more",
+        )]
     }
 }
 

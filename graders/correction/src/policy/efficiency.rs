@@ -1,5 +1,6 @@
-//! Factors for right answers that took little: calls of tools, work, cost. Each is in \[1 - alpha, 1\] and acts on what a right answer
-//! has above a wrong one, so that none lifts a wrong answer. Time is no input: it depends on the machine's load.
+//! Factors for right answers that took little: calls of tools, work, cost. Each is in \[1 - alpha,
+//! 1\] and acts on what a right answer has above a wrong one, so that none lifts a wrong answer.
+//! Time is no input: it depends on the machine's load.
 
 use std::f64::consts::PI;
 
@@ -49,7 +50,8 @@ pub struct Otc {
     /// The measure that counts calls.
     #[serde(default = "calls")]
     pub measure: String,
-    /// The constant c, in calls: larger ones forgive more. `ppo` needs it; `grpo` uses it where the fewest are 0 (1 when absent).
+    /// The constant c, in calls: larger ones forgive more. `ppo` needs it; `grpo` uses it where the
+    /// fewest are 0 (1 when absent).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<f64>,
 }
@@ -66,7 +68,8 @@ pub struct Work {
     pub measure: String,
     /// The work of a reference solution, in the same unit, above 0.
     pub reference: Level,
-    /// Doublings of work on either side of the reference over which the factor goes from 1 to 1 - alpha: 1 to 10.
+    /// Doublings of work on either side of the reference over which the factor goes from 1 to 1 -
+    /// alpha: 1 to 10.
     #[serde(default = "two")]
     pub doublings: u32,
 }
@@ -107,42 +110,57 @@ pub fn bounded(x: f64, alpha: f64) -> f64 {
     1.0 - alpha * (1.0 - x.clamp(0.0, 1.0))
 }
 
-/// OTC-PPO (arXiv 2504.14870): cos(m pi / (2 m + c)) for m >= 0 calls and a constant c > 0. 1 without calls, towards 0 for many.
+/// OTC-PPO (arXiv 2504.14870): cos(m pi / (2 m + c)) for m >= 0 calls and a constant c > 0. 1
+/// without calls, towards 0 for many.
 #[must_use]
 pub fn otc_ppo(m: f64, c: f64) -> f64 {
     let calls = m.max(0.0);
-    if calls > 0.0 { (PI * (calls / (2.0 * calls + c))).cos().max(0.0) } else { 1.0 }
+    if calls > 0.0 {
+        (PI * (calls / (2.0 * calls + c))).cos().max(0.0)
+    } else {
+        1.0
+    }
 }
 
-/// OTC-GRPO (arXiv 2504.14870), n the fewest calls of a right answer of the group: 1 when m = n = 0; cos(m pi / (2 m + c)) when
-/// n = 0; else sin(f pi / (2 n)) with f = 2 n m / (m + n). 1 at m = n, in \[0, 1\].
+/// OTC-GRPO (arXiv 2504.14870), n the fewest calls of a right answer of the group: 1 when m = n =
+/// 0; cos(m pi / (2 m + c)) when n = 0; else sin(f pi / (2 n)) with f = 2 n m / (m + n). 1 at m =
+/// n, in \[0, 1\].
 #[must_use]
 pub fn otc_grpo(m: f64, n: f64, c: f64) -> f64 {
     let (calls, fewest) = (m.max(0.0), n.max(0.0));
     // f / (2 n) = m / (m + n), which does not overflow where the product would.
-    if fewest > 0.0 { (PI * (calls / (calls + fewest))).sin().clamp(0.0, 1.0) } else { otc_ppo(calls, c) }
+    if fewest > 0.0 {
+        (PI * (calls / (calls + fewest))).sin().clamp(0.0, 1.0)
+    } else {
+        otc_ppo(calls, c)
+    }
 }
 
-/// Step function of work (idea of ACECode, arXiv 2412.17264; the form is an own derivation): with s = floor(log2(reference / work))
-/// held within -+d doublings, (s + d) / (2 d). 1/2 at the reference, 1 from 2^d times less work on. In \[0, 1\].
+/// Step function of work (idea of ACECode, arXiv 2412.17264; the form is an own derivation): with s
+/// = floor(log2(reference / work)) held within -+d doublings, (s + d) / (2 d). 1/2 at the
+/// reference, 1 from 2^d times less work on. In \[0, 1\].
 ///
 /// `work` and `reference` are deterministic units, not seconds, and at least 1 of them is counted.
 #[must_use]
 pub fn work_steps(work: f64, reference: f64, doublings: u32) -> f64 {
     let d = f64::from(doublings.max(1));
-    let step = (reference.max(1.0).log2() - work.max(1.0).log2()).floor().clamp(-d, d);
+    let step = (reference.max(1.0).log2() - work.max(1.0).log2())
+        .floor()
+        .clamp(-d, d);
     (step + d) / (2.0 * d)
 }
 
-/// Reward of a low cost, the higher the cheaper, as Router-R1's `cost_reward` wants it: 1 - min(cost / most, 1). In \[0, 1\]. (The
-/// normalisation is an own choice; the source takes the number as given.)
+/// Reward of a low cost, the higher the cheaper, as Router-R1's `cost_reward` wants it: 1 -
+/// min(cost / most, 1). In \[0, 1\]. (The normalisation is an own choice; the source takes the
+/// number as given.)
 #[must_use]
 pub fn cost_reward(cost: f64, most: f64) -> f64 {
     1.0 - ramp(cost, most)
 }
 
 impl Otc {
-    /// The factor of a right answer with `m` calls, in a group whose right answers have `fewest` or more.
+    /// The factor of a right answer with `m` calls, in a group whose right answers have `fewest` or
+    /// more.
     #[must_use]
     pub fn factor(&self, m: f64, fewest: f64) -> f64 {
         let c = self.most.unwrap_or(1.0);
@@ -172,11 +190,15 @@ impl Cost {
 
 impl Section for Efficiency {
     fn check(&self) -> Checked {
-        read::some_function(self.otc.is_some() || self.work.is_some() || self.cost.is_some(), "`otc`, `work`, `cost`")?;
+        read::some_function(
+            self.otc.is_some() || self.work.is_some() || self.cost.is_some(),
+            "`otc`, `work`, `cost`",
+        )?;
         if let Some(of) = &self.otc {
             read::within("otc/alpha", of.alpha, 0.0, 1.0)?;
             read::named("otc/measure", &of.measure)?;
-            of.most.map_or(Ok(()), |most| read::positive("otc/most", most))?;
+            of.most
+                .map_or(Ok(()), |most| read::positive("otc/most", most))?;
             if of.form == Form::Ppo && of.most.is_none() {
                 return Err(PolicyError::at(
                     "otc/most",
@@ -216,21 +238,36 @@ impl Section for Efficiency {
 
     fn explain(&self) -> Vec<Line> {
         let otc = self.otc.as_ref().map(|of| {
-            let (keep, alpha, m, c) = (tidy(1.0 - of.alpha), of.alpha, &of.measure, of.most.unwrap_or(1.0));
+            let (keep, alpha, m, c) = (
+                tidy(1.0 - of.alpha),
+                of.alpha,
+                &of.measure,
+                of.most.unwrap_or(1.0),
+            );
             let formula = match of.form {
-                Form::Ppo => format!("W + (R - W) ({keep} + {alpha} cos({m} pi / (2 {m} + {c}))) if right"),
+                Form::Ppo => format!(
+                    "W + (R - W) ({keep} + {alpha} cos({m} pi / (2 {m} + {c}))) \
+                                      if right"
+                ),
                 Form::Grpo => format!(
-                    "W + (R - W) ({keep} + {alpha} sin({m} pi / ({m} + n))) if right, n the fewest of the group's right answers; \
-                     cos({m} pi / (2 {m} + {c})) for the sine when n = 0"
+                    "W + (R - W) ({keep} + {alpha} sin({m} pi / ({m} + n))) if right, n the \
+                     fewest of the group's right answers; cos({m} pi / (2 {m} + {c})) for the \
+                     sine when n = 0"
                 ),
             };
-            Line::new("otc", "otc", formula, "right answers with more calls than needed get less")
+            Line::new(
+                "otc",
+                "otc",
+                formula,
+                "right answers with more calls than needed get less",
+            )
         });
         let work = self.work.as_ref().map(|of| {
             let (keep, alpha, d) = (tidy(1.0 - of.alpha), of.alpha, of.doublings);
             let (measure, reference) = (&of.measure, &of.reference);
             let formula = format!(
-                "W + (R - W) ({keep} + {alpha} (s + {d}) / {}) if right, s = floor(log2({reference} / {measure})) within -+{d}",
+                "W + (R - W) ({keep} + {alpha} (s + {d}) / {}) if right, s = \
+                 floor(log2({reference} / {measure})) within -+{d}",
                 2 * d
             );
             Line::new(
@@ -248,7 +285,12 @@ impl Section for Efficiency {
                 of.measure,
                 of.most
             );
-            Line::new("cost", "cost", formula, "right answers that cost more get less")
+            Line::new(
+                "cost",
+                "cost",
+                formula,
+                "right answers that cost more get less",
+            )
         });
         [otc, work, cost].into_iter().flatten().collect()
     }
@@ -261,7 +303,10 @@ mod tests {
     use super::*;
 
     fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{found} is not {expected}"
+        );
     }
 
     #[test]
@@ -297,7 +342,15 @@ mod tests {
         near(cost_reward(25.0, 100.0), 0.75);
         near(cost_reward(300.0, 100.0), 0.0);
         // (1 - 0.6) * 1 + 0.6 * 0.75
-        near(Cost { alpha: 0.6, measure: cost(), most: 100.0 }.factor(25.0), 0.85);
+        near(
+            Cost {
+                alpha: 0.6,
+                measure: cost(),
+                most: 100.0,
+            }
+            .factor(25.0),
+            0.85,
+        );
     }
 
     proptest! {

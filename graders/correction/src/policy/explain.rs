@@ -1,4 +1,5 @@
-//! A policy in words: for each function that is switched on its formula with the policy's own numbers. Describes; decides nothing.
+//! A policy in words: for each function that is switched on its formula with the policy's own
+//! numbers. Describes; decides nothing.
 
 use serde::Serialize;
 
@@ -11,9 +12,10 @@ pub struct Explained {
     pub field: String,
     /// Its name in [`FUNCTIONS`].
     pub function: &'static str,
-    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function acts, `W` the larger
-    /// of what a wrong answer with the same parts would have there and of the best wrong answer of the group that does not stand above
-    /// it: 0 for a plain outcome among wrong ones of 0.
+    /// Its formula with the policy's own numbers. `R` is the reward as it stands when the function
+    /// acts, `W` the larger of what a wrong answer with the same parts would have there and of the
+    /// best wrong answer of the group that does not stand above it: 0 for a plain outcome among
+    /// wrong ones of 0.
     pub formula: String,
     /// Where the formula is from.
     pub source: &'static str,
@@ -21,10 +23,15 @@ pub struct Explained {
     pub meaning: String,
 }
 
-/// A number that was computed from those of a policy, without the dust of binary fractions: 1 - 0.9 is 0.1.
+/// A number that was computed from those of a policy, without the dust of binary fractions: 1 - 0.9
+/// is 0.1.
 pub(super) fn tidy(number: f64) -> String {
     let rounded = (number * 1e9).round() / 1e9;
-    if rounded.is_finite() && rounded.abs() > 1e-6 { rounded.to_string() } else { number.to_string() }
+    if rounded.is_finite() && rounded.abs() > 1e-6 {
+        rounded.to_string()
+    } else {
+        number.to_string()
+    }
 }
 
 /// What a section says of one of its functions.
@@ -42,22 +49,50 @@ impl Line {
         formula: impl Into<String>,
         meaning: impl Into<String>,
     ) -> Self {
-        Self { field: field.to_owned(), function, formula: formula.into(), meaning: meaning.into() }
+        Self {
+            field: field.to_owned(),
+            function,
+            formula: formula.into(),
+            meaning: meaning.into(),
+        }
     }
 }
 
 impl Policy {
-    /// Every function that is switched on, in the order in which they act; empty for the empty policy, whose reward is the score.
+    /// Every function that is switched on, in the order in which they act; empty for the empty
+    /// policy, whose reward is the score.
     #[must_use]
     pub fn explain(&self) -> Vec<Explained> {
         let of = |(section, lines): (&'static str, Vec<Line>)| {
-            lines.into_iter().map(move |Line { field, function, formula, meaning }| {
-                let known = FUNCTIONS.iter().find(|known| known.section == section && known.name == function);
-                let field = if field.is_empty() { section.to_owned() } else { format!("{section}.{field}") };
-                Explained { field, function, formula, source: known.map_or("", |known| known.source), meaning }
-            })
+            lines.into_iter().map(
+                move |Line {
+                          field,
+                          function,
+                          formula,
+                          meaning,
+                      }| {
+                    let known = FUNCTIONS
+                        .iter()
+                        .find(|known| known.section == section && known.name == function);
+                    let field = if field.is_empty() {
+                        section.to_owned()
+                    } else {
+                        format!("{section}.{field}")
+                    };
+                    Explained {
+                        field,
+                        function,
+                        formula,
+                        source: known.map_or("", |known| known.source),
+                        meaning,
+                    }
+                },
+            )
         };
-        self.sections().map(|(name, section)| (name, section.explain())).flat_map(of).collect()
+        self.sections()
+            .map(|(name, section)| (name, section.explain()))
+            .flat_map(of)
+            .collect()
     }
 }
 
@@ -71,7 +106,10 @@ mod tests {
     fn computed_numbers_are_tidy() {
         assert_eq!(tidy(1.0 - 0.9), "0.1");
         assert_eq!(tidy(0.1 + 0.2), "0.3");
-        assert_eq!((tidy(0.0), tidy(1e-12), tidy(f64::MAX)), ("0".to_owned(), 1e-12.to_string(), f64::MAX.to_string()));
+        assert_eq!(
+            (tidy(0.0), tidy(1e-12), tidy(f64::MAX)),
+            ("0".to_owned(), 1e-12.to_string(), f64::MAX.to_string())
+        );
     }
 
     #[test]
@@ -82,13 +120,22 @@ mod tests {
             "format": [{ "part": "tags", "penalty": 1 }],
         });
         let explained = Policy::from_json(&policy).unwrap().explain();
-        let lines: Vec<_> = explained.iter().map(|line| (line.field.as_str(), line.formula.as_str())).collect();
+        let lines: Vec<_> = explained
+            .iter()
+            .map(|line| (line.field.as_str(), line.formula.as_str()))
+            .collect();
         assert_eq!(
             lines,
             [
                 ("combine.weighted", "(3 outcome + 1 style) / 4"),
-                ("format.0", "tags passed, or R = 0 max(R, 0) + min(R, 0) - 1"),
-                ("length.soft_overlong", "R - 1 min(max((L - 12288) / 4096, 0), 1)"),
+                (
+                    "format.0",
+                    "tags passed, or R = 0 max(R, 0) + min(R, 0) - 1"
+                ),
+                (
+                    "length.soft_overlong",
+                    "R - 1 min(max((L - 12288) / 4096, 0), 1)"
+                ),
             ]
         );
         assert!(Policy::default().explain().is_empty());

@@ -1,5 +1,5 @@
-//! Weights for drawing items of a group to train on, by rank of their reward, and the measure by which to choose among them.
-//! Changes no reward and draws nothing: the trainer draws.
+//! Weights for drawing items of a group to train on, by rank of their reward, and the measure by
+//! which to choose among them. Changes no reward and draws nothing: the trainer draws.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,8 @@ use super::read::{self, Checked};
 use super::shape::Nothing;
 use super::{Section, as_f64};
 
-/// Weights by rank (PF-PPO, arXiv 2409.06957). The weights of a group sum to 1; equal rewards have equal weights.
+/// Weights by rank (PF-PPO, arXiv 2409.06957). The weights of a group sum to 1; equal rewards have
+/// equal weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Filter {
@@ -57,8 +58,8 @@ pub enum Rest {
     Worst,
 }
 
-/// `best` shared by the members of the highest reward, 1 - `best` by the `rest` (PF-PPO, arXiv 2409.06957). All equal: the same for
-/// each. Masked members are `None`. best = 1 is best-of-n.
+/// `best` shared by the members of the highest reward, 1 - `best` by the `rest` (PF-PPO, arXiv
+/// 2409.06957). All equal: the same for each. Masked members are `None`. best = 1 is best-of-n.
 #[must_use]
 pub fn by_rank(rewards: &[Option<f64>], best: f64, rest: Rest) -> Vec<Option<f64>> {
     let known = || rewards.iter().flatten().copied();
@@ -72,8 +73,10 @@ pub fn by_rank(rewards: &[Option<f64>], best: f64, rest: Rest) -> Vec<Option<f64
         Rest::Others => reward < most,
         Rest::Worst => reward <= least,
     };
-    let (firsts, seconds) =
-        (known().filter(|reward| first(*reward)).count(), known().filter(|reward| second(*reward)).count());
+    let (firsts, seconds) = (
+        known().filter(|reward| first(*reward)).count(),
+        known().filter(|reward| second(*reward)).count(),
+    );
     let weight = |reward: f64| {
         if first(reward) {
             best / as_f64(firsts)
@@ -89,55 +92,87 @@ pub fn by_rank(rewards: &[Option<f64>], best: f64, rest: Rest) -> Vec<Option<f64
 /// |r|^exponent over its sum (`pow` in verl's form of PF-PPO). All 0: the same for each. Masked members are `None`.
 #[must_use]
 pub fn by_power(rewards: &[Option<f64>], exponent: f64) -> Vec<Option<f64>> {
-    let most = rewards.iter().flatten().fold(0.0, |most: f64, reward| most.max(reward.abs()));
+    let most = rewards
+        .iter()
+        .flatten()
+        .fold(0.0, |most: f64, reward| most.max(reward.abs()));
     if most <= 0.0 {
         return uniform(rewards);
     }
     // Relative to the largest, so that no power overflows.
     let power = |reward: f64| (reward.abs() / most).powf(exponent);
     let sum: f64 = rewards.iter().flatten().map(|reward| power(*reward)).sum();
-    rewards.iter().map(|reward| reward.map(|reward| power(reward) / sum)).collect()
+    rewards
+        .iter()
+        .map(|reward| reward.map(|reward| power(reward) / sum))
+        .collect()
 }
 
 fn uniform(rewards: &[Option<f64>]) -> Vec<Option<f64>> {
     let n = rewards.iter().flatten().count();
-    rewards.iter().map(|reward| reward.map(|_| 1.0 / as_f64(n))).collect()
+    rewards
+        .iter()
+        .map(|reward| reward.map(|_| 1.0 / as_f64(n)))
+        .collect()
 }
 
-/// Coefficient of determination, 1 - sum (s - s^)^2 / sum (s - mean s)^2: at most 1. `None` when the lengths differ or the actual
-/// numbers do not vary.
+/// Coefficient of determination, 1 - sum (s - s^)^2 / sum (s - mean s)^2: at most 1. `None` when
+/// the lengths differ or the actual numbers do not vary.
 #[must_use]
 pub fn r_squared(actual: &[f64], predicted: &[f64]) -> Option<f64> {
     let (mean, std) = super::shape::moments(actual.iter().copied())?;
     let total = std * std * as_f64(actual.len());
-    let missed: f64 = actual.iter().zip(predicted).map(|(s, p)| (s - p).powi(2)).sum();
+    let missed: f64 = actual
+        .iter()
+        .zip(predicted)
+        .map(|(s, p)| (s - p).powi(2))
+        .sum();
     let known = actual.len() == predicted.len() && total > f64::EPSILON * mean.abs();
-    known.then(|| 1.0 - missed / total).filter(|value| value.is_finite())
+    known
+        .then(|| 1.0 - missed / total)
+        .filter(|value| value.is_finite())
 }
 
-/// How well the reward tells the actual score among what a filter draws (PF-PPO, arXiv 2409.06957): samples of (reward, actual
-/// score, weight) are put into `bins` of equal width by reward, each bin stands for its weighted means, and the value is
-/// [`r_squared`] of the bins' scores on their least-squares line. The paper groups by similar reward; equal widths are an own choice.
+/// How well the reward tells the actual score among what a filter draws (PF-PPO, arXiv 2409.06957):
+/// samples of (reward, actual score, weight) are put into `bins` of equal width by reward, each bin
+/// stands for its weighted means, and the value is [`r_squared`] of the bins' scores on their
+/// least-squares line. The paper groups by similar reward; equal widths are an own choice.
 ///
 /// `None` with fewer than three bins that hold weight, or where the actual scores do not vary.
 #[must_use]
 pub fn reliability(samples: &[(f64, f64, f64)], bins: usize) -> Option<f64> {
     let drawn = || samples.iter().filter(|(.., weight)| *weight > 0.0);
-    let low = drawn().map(|(reward, ..)| *reward).fold(f64::INFINITY, f64::min);
-    let high = drawn().map(|(reward, ..)| *reward).fold(f64::NEG_INFINITY, f64::max);
+    let low = drawn()
+        .map(|(reward, ..)| *reward)
+        .fold(f64::INFINITY, f64::min);
+    let high = drawn()
+        .map(|(reward, ..)| *reward)
+        .fold(f64::NEG_INFINITY, f64::max);
     let mut sums = vec![(0.0, 0.0, 0.0); bins];
     for (reward, actual, weight) in drawn() {
         let sum = sums.get_mut(bin(super::shape::min_max(*reward, low, high), bins))?;
-        *sum = (sum.0 + weight * reward, sum.1 + weight * actual, sum.2 + weight);
+        *sum = (
+            sum.0 + weight * reward,
+            sum.1 + weight * actual,
+            sum.2 + weight,
+        );
     }
     let held = sums.iter().filter(|(.., weight)| *weight > 0.0);
-    let (x, y): (Vec<f64>, Vec<f64>) = held.map(|(reward, actual, weight)| (reward / weight, actual / weight)).unzip();
+    let (x, y): (Vec<f64>, Vec<f64>) = held
+        .map(|(reward, actual, weight)| (reward / weight, actual / weight))
+        .unzip();
     if x.len() < 3 {
         return None;
     }
-    let ((mean_x, std_x), (mean_y, _)) =
-        (super::shape::moments(x.iter().copied())?, super::shape::moments(y.iter().copied())?);
-    let shared: f64 = x.iter().zip(&y).map(|(x, y)| (x - mean_x) * (y - mean_y)).sum();
+    let ((mean_x, std_x), (mean_y, _)) = (
+        super::shape::moments(x.iter().copied())?,
+        super::shape::moments(y.iter().copied())?,
+    );
+    let shared: f64 = x
+        .iter()
+        .zip(&y)
+        .map(|(x, y)| (x - mean_x) * (y - mean_y))
+        .sum();
     let slope = shared / (std_x * std_x * as_f64(x.len()));
     let line: Vec<f64> = x.iter().map(|x| mean_y + slope * (x - mean_x)).collect();
     r_squared(&y, &line)
@@ -176,14 +211,17 @@ impl Filter {
         }
     }
 
-    /// [`reliability`] of the rewards among what this filter draws of groups of (reward, actual score): the filter to choose is the
-    /// one with the highest.
+    /// [`reliability`] of the rewards among what this filter draws of groups of (reward, actual
+    /// score): the filter to choose is the one with the highest.
     #[must_use]
     pub fn reliability(&self, groups: &[&[(f64, f64)]], bins: usize) -> Option<f64> {
         let weighed = groups.iter().flat_map(|group| {
             let rewards: Vec<_> = group.iter().map(|(reward, _)| Some(*reward)).collect();
             let weights = self.weights(&rewards);
-            group.iter().zip(weights).map(|((reward, actual), weight)| (*reward, *actual, weight.unwrap_or(0.0)))
+            group
+                .iter()
+                .zip(weights)
+                .map(|((reward, actual), weight)| (*reward, *actual, weight.unwrap_or(0.0)))
         });
         reliability(&weighed.collect::<Vec<_>>(), bins)
     }
@@ -195,9 +233,15 @@ impl Section for Filter {
             Self::BestOfN(_) => Ok(()),
             Self::BestRandom(of) | Self::BestWorst(of) => {
                 let open = of.best > 0.0 && of.best < 1.0;
-                let message =
-                    format!("{} is not between 0 and 1; for the best alone use `best_of_n`", read::number(of.best));
-                if open { Ok(()) } else { Err(read::PolicyError::at("best", message).under(self.name())) }
+                let message = format!(
+                    "{} is not between 0 and 1; for the best alone use `best_of_n`",
+                    read::number(of.best)
+                );
+                if open {
+                    Ok(())
+                } else {
+                    Err(read::PolicyError::at("best", message).under(self.name()))
+                }
             }
             Self::Power(of) => read::positive("power/exponent", of.exponent)
                 .and_then(|()| read::within("power/exponent", of.exponent, 0.0, 10.0)),
@@ -206,16 +250,30 @@ impl Section for Filter {
 
     fn explain(&self) -> Vec<Line> {
         let (formula, meaning) = match self {
-            Self::BestOfN(_) => ("w = 1 for the best".to_owned(), "only the best of a group is drawn"),
+            Self::BestOfN(_) => (
+                "w = 1 for the best".to_owned(),
+                "only the best of a group is drawn",
+            ),
             Self::BestRandom(of) => (
-                format!("w = {} for the best, {} shared by the others", of.best, tidy(1.0 - of.best)),
+                format!(
+                    "w = {} for the best, {} shared by the others",
+                    of.best,
+                    tidy(1.0 - of.best)
+                ),
                 "the best and any other are drawn",
             ),
             Self::BestWorst(of) => (
-                format!("w = {} for the best, {} for the worst", of.best, tidy(1.0 - of.best)),
+                format!(
+                    "w = {} for the best, {} for the worst",
+                    of.best,
+                    tidy(1.0 - of.best)
+                ),
                 "the best and the worst are drawn, where rewards are most to be relied on",
             ),
-            Self::Power(of) => (format!("w = |R|^{} / sum", of.exponent), "rewards far from 0 are drawn more often"),
+            Self::Power(of) => (
+                format!("w = |R|^{} / sum", of.exponent),
+                "rewards far from 0 are drawn more often",
+            ),
         };
         vec![Line::new(self.name(), self.name(), formula, meaning)]
     }
@@ -230,22 +288,48 @@ mod tests {
             (Some(a), Some(b)) => (a - b).abs() < 1e-12,
             (a, b) => a.is_none() && b.is_none(),
         };
-        assert!(found.len() == expected.len() && found.iter().zip(expected).all(same), "{found:?} is not {expected:?}");
+        assert!(
+            found.len() == expected.len() && found.iter().zip(expected).all(same),
+            "{found:?} is not {expected:?}"
+        );
     }
 
     const REWARDS: [Option<f64>; 6] = [Some(1.0), Some(0.0), None, Some(1.0), Some(0.5), Some(0.0)];
 
     #[test]
     fn weights_go_by_rank() {
-        near(&by_rank(&REWARDS, 1.0, Rest::Worst), &[Some(0.5), Some(0.0), None, Some(0.5), Some(0.0), Some(0.0)]);
-        near(&by_rank(&REWARDS, 0.5, Rest::Worst), &[Some(0.25), Some(0.25), None, Some(0.25), Some(0.0), Some(0.25)]);
+        near(
+            &by_rank(&REWARDS, 1.0, Rest::Worst),
+            &[Some(0.5), Some(0.0), None, Some(0.5), Some(0.0), Some(0.0)],
+        );
+        near(
+            &by_rank(&REWARDS, 0.5, Rest::Worst),
+            &[
+                Some(0.25),
+                Some(0.25),
+                None,
+                Some(0.25),
+                Some(0.0),
+                Some(0.25),
+            ],
+        );
         // 0.6 to two, 0.4 to three
         let others = 0.4 / 3.0;
         near(
             &by_rank(&REWARDS, 0.6, Rest::Others),
-            &[Some(0.3), Some(others), None, Some(0.3), Some(others), Some(others)],
+            &[
+                Some(0.3),
+                Some(others),
+                None,
+                Some(0.3),
+                Some(others),
+                Some(others),
+            ],
         );
-        near(&by_rank(&[Some(0.2), None, Some(0.2)], 0.6, Rest::Worst), &[Some(0.5), None, Some(0.5)]);
+        near(
+            &by_rank(&[Some(0.2), None, Some(0.2)], 0.6, Rest::Worst),
+            &[Some(0.5), None, Some(0.5)],
+        );
         near(&by_rank(&[None], 0.6, Rest::Worst), &[None]);
     }
 
@@ -253,9 +337,18 @@ mod tests {
     fn weights_go_by_size() {
         // 1, 0.25 and 4 of 5.25
         let weights = [Some(1.0 / 5.25), Some(0.25 / 5.25), None, Some(4.0 / 5.25)];
-        near(&by_power(&[Some(1.0), Some(0.5), None, Some(-2.0)], 2.0), &weights);
-        near(&by_power(&[Some(0.0), Some(0.0)], 2.0), &[Some(0.5), Some(0.5)]);
-        near(&by_power(&[Some(f64::MAX), Some(0.0)], 2.0), &[Some(1.0), Some(0.0)]);
+        near(
+            &by_power(&[Some(1.0), Some(0.5), None, Some(-2.0)], 2.0),
+            &weights,
+        );
+        near(
+            &by_power(&[Some(0.0), Some(0.0)], 2.0),
+            &[Some(0.5), Some(0.5)],
+        );
+        near(
+            &by_power(&[Some(f64::MAX), Some(0.0)], 2.0),
+            &[Some(1.0), Some(0.0)],
+        );
     }
 
     #[test]
@@ -273,7 +366,12 @@ mod tests {
         let flat = [(0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (2.0, 0.0, 1.0)];
         assert!(reliability(&flat, 3).unwrap().abs() < 1e-12);
         // Scores 0, 1, 1: slope 1/2, line 1/6, 2/3, 7/6: 1 - (1/36 + 1/9 + 1/36) / (2/3) = 3/4.
-        let rising = [(0.0, 0.0, 1.0), (1.0, 1.0, 1.0), (2.0, 1.0, 2.0), (1.0, 0.0, 0.0)];
+        let rising = [
+            (0.0, 0.0, 1.0),
+            (1.0, 1.0, 1.0),
+            (2.0, 1.0, 2.0),
+            (1.0, 0.0, 0.0),
+        ];
         assert!((reliability(&rising, 3).unwrap() - 0.75).abs() < 1e-12);
         assert_eq!(reliability(&rising[..2], 3), None);
         assert_eq!(reliability(&rising, 0), None);
@@ -282,9 +380,16 @@ mod tests {
     #[test]
     fn the_filter_that_drops_what_misleads_is_the_more_reliable() {
         // In the middle the reward misleads; best and worst do not.
-        let groups: [&[(f64, f64)]; 2] = [&[(0.0, 0.0), (0.4, 0.9), (1.0, 1.0)], &[(0.2, 0.2), (0.6, 0.1), (0.8, 0.8)]];
-        let best_worst = Filter::BestWorst(Best { best: 0.5 }).reliability(&groups, 10).unwrap();
-        let all = Filter::BestRandom(Best { best: 0.5 }).reliability(&groups, 10).unwrap();
+        let groups: [&[(f64, f64)]; 2] = [
+            &[(0.0, 0.0), (0.4, 0.9), (1.0, 1.0)],
+            &[(0.2, 0.2), (0.6, 0.1), (0.8, 0.8)],
+        ];
+        let best_worst = Filter::BestWorst(Best { best: 0.5 })
+            .reliability(&groups, 10)
+            .unwrap();
+        let all = Filter::BestRandom(Best { best: 0.5 })
+            .reliability(&groups, 10)
+            .unwrap();
         assert!(best_worst > 0.999 && all < 0.7, "{best_worst} {all}");
     }
 }

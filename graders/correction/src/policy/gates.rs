@@ -1,4 +1,5 @@
-//! Parts that forbid or cut a reward when they are not met: vetoes and format gates. Neither can make a reward larger.
+//! Parts that forbid or cut a reward when they are not met: vetoes and format gates. Neither can
+//! make a reward larger.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,18 +38,23 @@ pub struct Gate {
     pub penalty: f64,
 }
 
-/// What a veto leaves: the least of `bound` (at most 0), of what the item would have got, and of what a wrong answer with the same
-/// parts would have got. A veto never pays (own derivation).
+/// What a veto leaves: the least of `bound` (at most 0), of what the item would have got, and of
+/// what a wrong answer with the same parts would have got. A veto never pays (own derivation).
 #[must_use]
 pub fn vetoed(reward: f64, as_wrong: f64, bound: f64) -> f64 {
     reward.min(as_wrong).min(bound)
 }
 
-/// What a closed gate leaves: `factor` of a reward above 0, all of one below, minus `penalty` (own derivation). With factor 0 and
-/// penalty 1 it is the -1 of Router-R1's format reward. Grows with the reward, never larger than it.
+/// What a closed gate leaves: `factor` of a reward above 0, all of one below, minus `penalty` (own
+/// derivation). With factor 0 and penalty 1 it is the -1 of Router-R1's format reward. Grows with
+/// the reward, never larger than it.
 #[must_use]
 pub fn closed(reward: f64, factor: f64, penalty: f64) -> f64 {
-    let kept = if reward > 0.0 { reward * factor } else { reward };
+    let kept = if reward > 0.0 {
+        reward * factor
+    } else {
+        reward
+    };
     kept - penalty
 }
 
@@ -66,7 +72,10 @@ fn met(at_least: Option<f64>) -> String {
 impl Section for Veto {
     fn check(&self) -> Checked {
         read::distinct("parts", self.parts.iter().map(String::as_str))?;
-        self.parts.iter().enumerate().try_for_each(|(at, name)| read::part(format!("parts/{at}"), name))?;
+        self.parts
+            .iter()
+            .enumerate()
+            .try_for_each(|(at, name)| read::part(format!("parts/{at}"), name))?;
         check_bound("at_least", self.at_least)?;
         read::within("reward", self.reward, -10.0, 0.0)
     }
@@ -76,9 +85,14 @@ impl Section for Veto {
     }
 
     fn explain(&self) -> Vec<Line> {
-        let formula = format!("R <= {} unless {} all {}", self.reward, self.parts.join(", "), met(self.at_least));
-        let meaning =
-            "nothing is gained when one of these parts is not met, and no less is lost than by a wrong answer";
+        let formula = format!(
+            "R <= {} unless {} all {}",
+            self.reward,
+            self.parts.join(", "),
+            met(self.at_least)
+        );
+        let meaning = "nothing is gained when one of these parts is not met, and no less is lost \
+                       than by a wrong answer";
         vec![Line::new("", "veto", formula, meaning)]
     }
 }
@@ -101,9 +115,22 @@ impl Section for Vec<Gate> {
 
     fn explain(&self) -> Vec<Line> {
         let line = |(at, gate): (usize, &Gate)| {
-            let Gate { part, at_least, factor, penalty } = gate;
-            let formula = format!("{part} {}, or R = {factor} max(R, 0) + min(R, 0) - {penalty}", met(*at_least));
-            Line::new(&at.to_string(), "gate", formula, "the reward is cut when this part is not met")
+            let Gate {
+                part,
+                at_least,
+                factor,
+                penalty,
+            } = gate;
+            let formula = format!(
+                "{part} {}, or R = {factor} max(R, 0) + min(R, 0) - {penalty}",
+                met(*at_least)
+            );
+            Line::new(
+                &at.to_string(),
+                "gate",
+                formula,
+                "the reward is cut when this part is not met",
+            )
         };
         self.iter().enumerate().map(line).collect()
     }
@@ -116,7 +143,10 @@ mod tests {
     use super::*;
 
     fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{found} is not {expected}"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! What holds for every policy: the order of its sections, what is masked, and that nothing puts a wrong answer above a right one.
+//! What holds for every policy: the order of its sections, what is masked, and that nothing puts a
+//! wrong answer above a right one.
 
 use assay_core::{Reward, Score};
 use proptest::prelude::*;
@@ -12,20 +13,36 @@ fn policy(value: &Value) -> Policy {
 }
 
 fn right() -> Sample<'static> {
-    Sample { score: Some(Score::ONE), pass: Some(true), tokens: Some(100.0), ..Sample::default() }
+    Sample {
+        score: Some(Score::ONE),
+        pass: Some(true),
+        tokens: Some(100.0),
+        ..Sample::default()
+    }
 }
 
 fn wrong() -> Sample<'static> {
-    Sample { score: Some(Score::ZERO), pass: Some(false), ..right() }
+    Sample {
+        score: Some(Score::ZERO),
+        pass: Some(false),
+        ..right()
+    }
 }
 
 fn part(name: &'static str, score: Option<f64>) -> Part<'static> {
     let score = score.map(|score| Score::new(score).unwrap());
-    Part { name, score, pass: score.map(|score| score.get() >= 0.5) }
+    Part {
+        name,
+        score,
+        pass: score.map(|score| score.get() >= 0.5),
+    }
 }
 
 fn rewards(composed: &[Composed<'_>]) -> Vec<Option<f64>> {
-    composed.iter().map(|composed| composed.reward.map(Reward::get)).collect()
+    composed
+        .iter()
+        .map(|composed| composed.reward.map(Reward::get))
+        .collect()
 }
 
 fn near(found: &[Composed<'_>], expected: &[Option<f64>]) {
@@ -34,38 +51,74 @@ fn near(found: &[Composed<'_>], expected: &[Option<f64>]) {
         (Some(a), Some(b)) => (a - b).abs() < 1e-9,
         (a, b) => a.is_none() && b.is_none(),
     };
-    assert!(found.len() == expected.len() && found.iter().zip(expected).all(same), "{found:?} is not {expected:?}");
+    assert!(
+        found.len() == expected.len() && found.iter().zip(expected).all(same),
+        "{found:?} is not {expected:?}"
+    );
 }
 
 #[test]
 fn without_a_policy_the_reward_is_the_score() {
-    let half = Sample { score: Score::new(0.5).ok(), pass: Some(false), ..Sample::default() };
+    let half = Sample {
+        score: Score::new(0.5).ok(),
+        pass: Some(false),
+        ..Sample::default()
+    };
     let empty = Policy::default();
     let composed = empty.compose(&[right(), half, Sample::default()]);
     near(&composed, &[Some(1.0), Some(0.5), None]);
-    assert_eq!(composed[2], Composed::default(), "a masked item has nothing");
+    assert_eq!(
+        composed[2],
+        Composed::default(),
+        "a masked item has nothing"
+    );
     assert!(empty.compose(&[]).is_empty());
 }
 
 #[test]
 fn a_correction_comes_before_a_shape() {
-    let corrected = |item: Sample<'static>, value| Sample { corrected: Reward::new(value).ok(), ..item };
+    let corrected = |item: Sample<'static>, value| Sample {
+        corrected: Reward::new(value).ok(),
+        ..item
+    };
     let group = [corrected(right(), 1.6), corrected(wrong(), -0.4), right()];
-    let policy = policy(&json!({ "outcome": "backward", "shape": { "sigmoid": { "references": [0] } } }));
+    let policy =
+        policy(&json!({ "outcome": "backward", "shape": { "sigmoid": { "references": [0] } } }));
     let composed = policy.compose(&group);
     // python: 1 / (1 + math.exp(-x)) for 1.6, -0.4 and 1; the last has no correction and says so.
-    near(&composed, &[Some(0.832_018_385_133_924_5), Some(0.401_312_339_887_548), Some(0.731_058_578_630_004_9)]);
+    near(
+        &composed,
+        &[
+            Some(0.832_018_385_133_924_5),
+            Some(0.401_312_339_887_548),
+            Some(0.731_058_578_630_004_9),
+        ],
+    );
     assert_eq!(composed[0].terms[0].name, "backward");
     assert_eq!(composed[2].terms[0].name, "score_uncorrected");
 }
 
 #[test]
 fn terms_stand_in_the_fixed_order() {
-    let parts = [part("safe", Some(0.0)), part("tags", Some(0.0)), part("style", Some(1.0))];
-    let kept = [part("safe", Some(1.0)), part("tags", Some(0.0)), part("style", Some(1.0))];
+    let parts = [
+        part("safe", Some(0.0)),
+        part("tags", Some(0.0)),
+        part("style", Some(1.0)),
+    ];
+    let kept = [
+        part("safe", Some(1.0)),
+        part("tags", Some(0.0)),
+        part("style", Some(1.0)),
+    ];
     let measures = [("calls", 2.0)];
-    let item =
-        Sample { parts: &parts, measures: &measures, answer: Some("4"), text: "a a", truncated: true, ..right() };
+    let item = Sample {
+        parts: &parts,
+        measures: &measures,
+        answer: Some("4"),
+        text: "a a",
+        truncated: true,
+        ..right()
+    };
     // Written in another order on purpose.
     let policy = policy(&json!({
         "repetition": { "tail_loop": {} },
@@ -77,10 +130,30 @@ fn terms_stand_in_the_fixed_order() {
         "combine": { "min": { "parts": ["style"] } },
         "veto": { "parts": ["safe"] },
     }));
-    let kinds = |composed: &Composed<'_>| composed.terms.iter().map(|term| term.kind).collect::<Vec<_>>();
-    let composed = policy.compose(&[item, Sample { parts: &kept, ..item }]);
-    assert_eq!(kinds(&composed[0]), [Veto, Outcome, Outcome, Shape, Gate, Penalty, Penalty, Penalty]);
-    assert_eq!(kinds(&composed[1])[..6], [Outcome, Outcome, Shape, Gate, Penalty, Efficiency]);
+    let kinds = |composed: &Composed<'_>| {
+        composed
+            .terms
+            .iter()
+            .map(|term| term.kind)
+            .collect::<Vec<_>>()
+    };
+    let composed = policy.compose(&[
+        item,
+        Sample {
+            parts: &kept,
+            ..item
+        },
+    ]);
+    assert_eq!(
+        kinds(&composed[0]),
+        [
+            Veto, Outcome, Outcome, Shape, Gate, Penalty, Penalty, Penalty
+        ]
+    );
+    assert_eq!(
+        kinds(&composed[1])[..6],
+        [Outcome, Outcome, Shape, Gate, Penalty, Efficiency]
+    );
     assert_eq!(kinds(&composed[1])[6], Bonus);
 }
 
@@ -88,35 +161,73 @@ fn terms_stand_in_the_fixed_order() {
 fn a_veto_comes_first_and_never_pays() {
     let (broken, met) = ([part("safe", Some(0.0))], [part("safe", Some(1.0))]);
     let group = [
-        Sample { parts: &broken, measures: &[("calls", 0.0)], ..right() },
-        Sample { parts: &met, measures: &[("calls", 3.0)], ..right() },
-        Sample { parts: &met, corrected: Reward::new(-0.5).ok(), measures: &[("calls", 3.0)], ..wrong() },
-        Sample { parts: &broken, corrected: Reward::new(-0.5).ok(), measures: &[("calls", 3.0)], ..wrong() },
+        Sample {
+            parts: &broken,
+            measures: &[("calls", 0.0)],
+            ..right()
+        },
+        Sample {
+            parts: &met,
+            measures: &[("calls", 3.0)],
+            ..right()
+        },
+        Sample {
+            parts: &met,
+            corrected: Reward::new(-0.5).ok(),
+            measures: &[("calls", 3.0)],
+            ..wrong()
+        },
+        Sample {
+            parts: &broken,
+            corrected: Reward::new(-0.5).ok(),
+            measures: &[("calls", 3.0)],
+            ..wrong()
+        },
     ];
     let plain = json!({ "veto": { "parts": ["safe"] }, "efficiency": { "otc": { "alpha": 1 } } });
     // The vetoed item is not right: the fewest calls of a right answer are 3, not its 0.
-    near(&policy(&plain).compose(&group), &[Some(0.0), Some(1.0), Some(0.0), Some(0.0)]);
+    near(
+        &policy(&plain).compose(&group),
+        &[Some(0.0), Some(1.0), Some(0.0), Some(0.0)],
+    );
     let backward = json!({ "veto": { "parts": ["safe"] }, "outcome": "backward" });
-    near(&policy(&backward).compose(&group), &[Some(0.0), Some(1.0), Some(-0.5), Some(-0.5)]);
+    near(
+        &policy(&backward).compose(&group),
+        &[Some(0.0), Some(1.0), Some(-0.5), Some(-0.5)],
+    );
     // Penalties reach vetoed items too: breaking the veto is no way around them.
     let long = json!({ "veto": { "parts": ["safe"] }, "length": { "soft_overlong": { "max": 100, "buffer": 50 } } });
-    near(&policy(&long).compose(&group), &[Some(-1.0), Some(0.0), Some(-1.0), Some(-1.0)]);
+    near(
+        &policy(&long).compose(&group),
+        &[Some(-1.0), Some(0.0), Some(-1.0), Some(-1.0)],
+    );
 }
 
 #[test]
 fn gates_come_before_penalties() {
     let closed = [part("tags", Some(0.0))];
-    let item = Sample { parts: &closed, ..wrong() };
+    let item = Sample {
+        parts: &closed,
+        ..wrong()
+    };
     let value = json!({ "format": [{ "part": "tags" }], "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.5 } } });
     near(&policy(&value).compose(&[item]), &[Some(-0.5)]);
-    // 0 * 1 - 0.5; the other way round (1 - 0.5) * 0 = 0. An item that is neither right nor wrong has no floor to hide this.
-    let neutral = Sample { score: Some(Score::ONE), pass: None, ..item };
+    // 0 * 1 - 0.5; the other way round (1 - 0.5) * 0 = 0. An item that is neither right nor wrong
+    // has no floor to hide this.
+    let neutral = Sample {
+        score: Some(Score::ONE),
+        pass: None,
+        ..item
+    };
     near(&policy(&value).compose(&[neutral]), &[Some(-0.5)]);
 }
 
 #[test]
 fn efficiency_comes_before_penalties() {
-    let item = Sample { measures: &[("cost", 1.0)], ..right() };
+    let item = Sample {
+        measures: &[("cost", 1.0)],
+        ..right()
+    };
     let value = json!({
         "efficiency": { "cost": { "alpha": 0.5, "most": 2 } },
         "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.2 } },
@@ -128,24 +239,46 @@ fn efficiency_comes_before_penalties() {
 #[test]
 fn efficiency_leaves_wrong_answers_alone() {
     let value = json!({ "efficiency": { "cost": { "alpha": 1, "most": 2 } }, "diversity": { "lambda": 1 } });
-    let partial = Sample { score: Score::new(0.5).ok(), measures: &[("cost", 1.0)], answer: Some("a"), ..wrong() };
-    let item = Sample { measures: &[("cost", 2.0)], ..right() };
+    let partial = Sample {
+        score: Score::new(0.5).ok(),
+        measures: &[("cost", 1.0)],
+        answer: Some("a"),
+        ..wrong()
+    };
+    let item = Sample {
+        measures: &[("cost", 2.0)],
+        ..right()
+    };
     // The right answer costs all there is, and still gets what the best of the wrong ones gets.
-    near(&policy(&value).compose(&[partial, item]), &[Some(0.5), Some(0.5)]);
+    near(
+        &policy(&value).compose(&[partial, item]),
+        &[Some(0.5), Some(0.5)],
+    );
     near(&policy(&value).compose(&[item]), &[Some(0.0)]);
     // A score without a notion of pass is neither right nor wrong, and no factor acts on it.
-    near(&policy(&value).compose(&[Sample { pass: None, ..partial }]), &[Some(0.5)]);
+    near(
+        &policy(&value).compose(&[Sample {
+            pass: None,
+            ..partial
+        }]),
+        &[Some(0.5)],
+    );
 }
 
 #[test]
 fn efficiency_acts_on_what_a_wrong_answer_would_not_get() {
     let parts = [part("style", Some(1.0))];
-    let item = Sample { parts: &parts, measures: &[("cost", 1.0)], ..right() };
+    let item = Sample {
+        parts: &parts,
+        measures: &[("cost", 1.0)],
+        ..right()
+    };
     let value = json!({
         "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
         "efficiency": { "cost": { "alpha": 1, "most": 2 } },
     });
-    // A wrong answer of that style gets 1/4, a right one 1; half of the 3/4 between them is left: 1/4 + 3/8.
+    // A wrong answer of that style gets 1/4, a right one 1; half of the 3/4 between them is left:
+    // 1/4 + 3/8.
     near(&policy(&value).compose(&[item]), &[Some(0.625)]);
 }
 
@@ -155,7 +288,14 @@ fn penalties_hold_at_a_wrong_answer() {
         "length": { "soft_overlong": { "max": 100, "buffer": 50 }, "beyond": { "threshold": 10, "max": 100 } },
     });
     let policy = policy(&value);
-    let composed = policy.compose(&[right(), Sample { tokens: Some(1.0), ..wrong() }, wrong()]);
+    let composed = policy.compose(&[
+        right(),
+        Sample {
+            tokens: Some(1.0),
+            ..wrong()
+        },
+        wrong(),
+    ]);
     near(&composed, &[Some(0.0), Some(0.0), Some(-2.0)]);
     let floor = composed[0].terms.last().unwrap();
     assert_eq!(floor.name, "right_answer_floor");
@@ -165,21 +305,42 @@ fn penalties_hold_at_a_wrong_answer() {
 #[test]
 fn a_wrong_answer_with_more_parts_is_not_passed_from_above() {
     let (none, all) = ([part("s", Some(0.0))], [part("s", Some(1.0))]);
-    let plain = Sample { parts: &none, measures: &[("cost", 2.0)], ..right() };
-    let styled = Sample { parts: &all, tokens: Some(1.0), measures: &[("cost", 0.0)], ..wrong() };
+    let plain = Sample {
+        parts: &none,
+        measures: &[("cost", 2.0)],
+        ..right()
+    };
+    let styled = Sample {
+        parts: &all,
+        tokens: Some(1.0),
+        measures: &[("cost", 0.0)],
+        ..wrong()
+    };
     let mut value = json!({ "combine": { "weighted": { "weights": { "outcome": 3, "s": 2 } } } });
     // 3/5 for the right one, 2/5 for the wrong one.
-    near(&policy(&value).compose(&[plain, styled]), &[Some(0.6), Some(0.4)]);
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.6), Some(0.4)],
+    );
     value["efficiency"] = json!({ "cost": { "alpha": 0.5, "most": 2 } });
     // Half of the 1/5 above the wrong one.
-    near(&policy(&value).compose(&[plain, styled]), &[Some(0.5), Some(0.4)]);
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.5), Some(0.4)],
+    );
     value["length"] = json!({ "soft_overlong": { "max": 100, "buffer": 50 } });
-    near(&policy(&value).compose(&[plain, styled]), &[Some(0.4), Some(0.4)]);
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.4), Some(0.4)],
+    );
     // Alone it may lose all that being right gave it: 3/5 * 1/2 - 1, held at 0.
     near(&policy(&value).compose(&[plain]), &[Some(0.0)]);
     // What a policy says stands above stays above: 2/5 for the right one, 3/5 for the wrong one.
     value["combine"]["weighted"]["weights"] = json!({ "outcome": 2, "s": 3 });
-    near(&policy(&value).compose(&[plain, styled]), &[Some(0.0), Some(0.6)]);
+    near(
+        &policy(&value).compose(&[plain, styled]),
+        &[Some(0.0), Some(0.6)],
+    );
 }
 
 #[test]
@@ -191,33 +352,72 @@ fn a_missing_part_is_no_zero() {
     let composed = policy.compose(&[of(&graded), of(&failed), of(&[]), Sample::default()]);
     near(&composed, &[Some(1.0), None, None, None]);
     let missing = |at: usize| composed[at].missing.clone().unwrap_or_default();
-    assert!(missing(1).contains("`style` has no score"), "{}", missing(1));
-    assert!(missing(2).contains("with others of its group"), "{}", missing(2));
-    assert_eq!(composed[3].missing, None, "a masked item lacks nothing that a policy asks for");
+    assert!(
+        missing(1).contains("`style` has no score"),
+        "{}",
+        missing(1)
+    );
+    assert!(
+        missing(2).contains("with others of its group"),
+        "{}",
+        missing(2)
+    );
+    assert_eq!(
+        composed[3].missing, None,
+        "a masked item lacks nothing that a policy asks for"
+    );
     let alone = policy.compose(&[of(&[])]);
-    assert!(alone[0].missing.as_ref().unwrap().contains("no item of the group"));
+    assert!(
+        alone[0]
+            .missing
+            .as_ref()
+            .unwrap()
+            .contains("no item of the group")
+    );
 }
 
 #[test]
 fn what_a_function_needs_has_to_be_there() {
-    let missing = |value: Value, item: Sample<'_>| policy(&value).compose(&[item])[0].missing.clone().unwrap();
-    let bare = Sample { tokens: None, ..right() };
+    let missing = |value: Value, item: Sample<'_>| {
+        policy(&value).compose(&[item])[0].missing.clone().unwrap()
+    };
+    let bare = Sample {
+        tokens: None,
+        ..right()
+    };
     assert!(missing(json!({ "length": { "rorecomp": {} } }), bare).contains("tokens"));
     assert!(missing(json!({ "efficiency": { "otc": {} } }), bare).contains("`calls`"));
     assert!(missing(json!({ "outcome": { "measure": "raw" } }), bare).contains("`raw`"));
-    let nan = Sample { measures: &[("raw", f64::NAN)], ..bare };
+    let nan = Sample {
+        measures: &[("raw", f64::NAN)],
+        ..bare
+    };
     assert!(missing(json!({ "outcome": { "measure": "raw" } }), nan).contains("`raw`"));
 }
 
 #[test]
 fn references_may_be_each_items_own() {
     let value = json!({ "outcome": { "measure": "raw" }, "shape": { "sigmoid": { "references": ["ref", 0.5] } } });
-    let of = |measures| Sample { measures, pass: None, ..right() };
+    let of = |measures| Sample {
+        measures,
+        pass: None,
+        ..right()
+    };
     let composed = policy(&value);
-    let composed =
-        composed.compose(&[of(&[("raw", 2.0), ("ref", 1.0)]), of(&[("raw", 2.0), ("ref", 2.0)]), of(&[("raw", 2.0)])]);
+    let composed = composed.compose(&[
+        of(&[("raw", 2.0), ("ref", 1.0)]),
+        of(&[("raw", 2.0), ("ref", 2.0)]),
+        of(&[("raw", 2.0)]),
+    ]);
     // python: s = lambda x: 1 / (1 + math.exp(-x)); (s(1) + s(1.5)) / 2, (s(0) + s(1.5)) / 2
-    near(&composed, &[Some(0.774_316_527_411_824_2), Some(0.658_787_238_096_821_8), None]);
+    near(
+        &composed,
+        &[
+            Some(0.774_316_527_411_824_2),
+            Some(0.658_787_238_096_821_8),
+            None,
+        ],
+    );
 }
 
 #[test]
@@ -227,9 +427,18 @@ fn stages_stand_in_for_a_combination() {
     let value = json!({ "progressive": [{ "part": "call" }, { "part": "outcome", "weight": 3 }] });
     let composed = policy(&value);
     let composed = composed.compose(&[
-        Sample { parts: &parsed, ..right() },
-        Sample { parts: &parsed, ..wrong() },
-        Sample { parts: &broken, ..right() },
+        Sample {
+            parts: &parsed,
+            ..right()
+        },
+        Sample {
+            parts: &parsed,
+            ..wrong()
+        },
+        Sample {
+            parts: &broken,
+            ..right()
+        },
     ]);
     // (1 + 3) / 4, 1 / 4, and nothing where the first stage is not reached.
     near(&composed, &[Some(1.0), Some(0.25), Some(0.0)]);
@@ -243,12 +452,21 @@ fn a_group_without_a_clear_label_has_no_reward() {
         say(Some("4")),
         say(Some("4")),
         say(Some("5")),
-        Sample { answer: Some("5"), ..Sample::default() },
+        Sample {
+            answer: Some("5"),
+            ..Sample::default()
+        },
     ]);
     near(&agreed, &[Some(1.0), Some(1.0), Some(0.0), None]);
     let label = agreed[2].label.as_ref().unwrap();
-    assert_eq!((label.answer.as_deref(), label.agrees), (Some("4"), Some(false)));
-    assert!((label.share - 2.0 / 3.0).abs() < 1e-12, "masked members do not vote");
+    assert_eq!(
+        (label.answer.as_deref(), label.agrees),
+        (Some("4"), Some(false))
+    );
+    assert!(
+        (label.share - 2.0 / 3.0).abs() < 1e-12,
+        "masked members do not vote"
+    );
     let torn = policy.compose(&[say(Some("4")), say(Some("5")), say(None)]);
     near(&torn, &[None, None, None]);
     assert_eq!(torn[0].label.as_ref().unwrap().answer, None);
@@ -257,17 +475,29 @@ fn a_group_without_a_clear_label_has_no_reward() {
 
 #[test]
 fn length_counts_where_the_group_can_afford_it() {
-    let of = |tokens| Sample { tokens: Some(tokens), ..right() };
+    let of = |tokens| Sample {
+        tokens: Some(tokens),
+        ..right()
+    };
     let value = json!({ "length": { "grpo_lambda": { "alpha": 0.6, "accuracy": 0.6 } } });
-    // Lengths 100 and 300: mean 200, std 100; python: 1 - .6 / (1 + math.exp(1)), 1 - .6 / (1 + math.exp(-1))
-    let short = [Some(0.838_635_147_178_002_9), Some(0.561_364_852_821_997), Some(0.0)];
-    near(&policy(&value).compose(&[of(100.0), of(300.0), wrong()]), &short);
+    // Lengths 100 and 300: mean 200, std 100; python: 1 - .6 / (1 + math.exp(1)), 1 - .6 / (1 +
+    // math.exp(-1))
+    let short = [
+        Some(0.838_635_147_178_002_9),
+        Some(0.561_364_852_821_997),
+        Some(0.0),
+    ];
+    near(
+        &policy(&value).compose(&[of(100.0), of(300.0), wrong()]),
+        &short,
+    );
     near(
         &policy(&value).compose(&[of(100.0), of(300.0), wrong(), wrong()]),
         &[Some(1.0), Some(1.0), Some(0.0), Some(0.0)],
     );
     let share = json!({ "length": { "grpo_lambda": { "share": 0.5 } } });
-    let (good, bad): (&[Sample<'_>], &[Sample<'_>]) = (&[of(100.0), of(300.0)], &[of(100.0), wrong()]);
+    let (good, bad): (&[Sample<'_>], &[Sample<'_>]) =
+        (&[of(100.0), of(300.0)], &[of(100.0), wrong()]);
     let share = policy(&share);
     let composed = share.compose_batch(&[bad, good]);
     near(&composed[0], &[Some(1.0), Some(0.0)]);
@@ -279,29 +509,56 @@ fn what_stands_beside_the_reward_changes_none() {
     let value = json!({
         "filter": { "best_worst": {} }, "steps": { "delta": { "alpha": 1 } }, "length": { "rorecomp": { "share": 1 } },
     });
-    let group =
-        [Sample { steps: &[0.9, 0.4, 0.7], ..right() }, wrong(), Sample::default(), Sample { pass: None, ..wrong() }];
+    let group = [
+        Sample {
+            steps: &[0.9, 0.4, 0.7],
+            ..right()
+        },
+        wrong(),
+        Sample::default(),
+        Sample {
+            pass: None,
+            ..wrong()
+        },
+    ];
     let policy = policy(&value);
     let composed = policy.compose(&group);
     near(&composed, &[Some(1.0), Some(0.0), None, Some(0.0)]);
     assert_eq!(
-        composed.iter().map(|composed| composed.weight).collect::<Vec<_>>(),
+        composed
+            .iter()
+            .map(|composed| composed.weight)
+            .collect::<Vec<_>>(),
         [Some(0.5), Some(0.25), None, Some(0.25)]
     );
     let tags: Vec<_> = composed.iter().map(|composed| composed.tag).collect();
     assert_eq!(tags, [Some("priority"), Some("priority"), None, None]);
     // 0.9 - 0.4, 0.4, 0
-    assert!(composed[0].steps.iter().zip([0.5, 0.4, 0.0]).all(|(a, b)| (a - b).abs() < 1e-12));
+    assert!(
+        composed[0]
+            .steps
+            .iter()
+            .zip([0.5, 0.4, 0.0])
+            .all(|(a, b)| (a - b).abs() < 1e-12)
+    );
 }
 
 #[test]
 fn a_reward_is_never_infinite() {
     let value = json!({ "outcome": { "measure": "raw" }, "combine": { "gate_chain": { "chain": [{ "part": "p", "weight": 1e9 }] } } });
     let parts = [part("p", Some(1.0))];
-    let item = Sample { parts: &parts, measures: &[("raw", f64::MAX)], ..right() };
+    let item = Sample {
+        parts: &parts,
+        measures: &[("raw", f64::MAX)],
+        ..right()
+    };
     let policy = policy(&value);
     let composed = &policy.compose(&[item, item])[0];
-    assert!(composed.reward.is_none_or(|reward| reward.get().is_finite()));
+    assert!(
+        composed
+            .reward
+            .is_none_or(|reward| reward.get().is_finite())
+    );
 }
 
 /// Half of the wrong answers get nothing, the others a part of the score.
@@ -323,8 +580,12 @@ fn policies() -> impl Strategy<Value = Value> {
             length
         },
     );
-    let efficiency =
-        (share(), 0.5..9.0f64, prop::sample::select(vec!["ppo", "grpo"])).prop_map(|(alpha, most, form)| {
+    let efficiency = (
+        share(),
+        0.5..9.0f64,
+        prop::sample::select(vec!["ppo", "grpo"]),
+    )
+        .prop_map(|(alpha, most, form)| {
             json!({
                 "otc": { "form": form, "alpha": alpha, "most": most, "measure": "m" },
                 "work": { "alpha": alpha, "reference": most, "measure": "m" },
@@ -356,8 +617,9 @@ fn policies() -> impl Strategy<Value = Value> {
         Just(json!({ "rank": {} })),
         Just(json!({ "deviation": { "k": 0.5 } })),
     ];
-    let format =
-        (share(), share()).prop_map(|(factor, penalty)| json!([{ "part": "p", "factor": factor, "penalty": penalty }]));
+    let format = (share(), share()).prop_map(
+        |(factor, penalty)| json!([{ "part": "p", "factor": factor, "penalty": penalty }]),
+    );
     let outcome = prop::sample::select(vec![json!("raw"), json!("backward")]);
     let sections = (
         some(outcome.boxed()),
@@ -367,16 +629,37 @@ fn policies() -> impl Strategy<Value = Value> {
         some(efficiency.boxed()),
         some(length.boxed()),
         some(repetition.boxed()),
-        some(share().prop_map(|lambda| json!({ "diversity": lambda })).boxed()),
+        some(
+            share()
+                .prop_map(|lambda| json!({ "diversity": lambda }))
+                .boxed(),
+        ),
     );
-    sections.prop_map(|(outcome, combine, shape, format, efficiency, length, repetition, diversity)| {
-        let diversity = diversity.map(|value| json!({ "lambda": value["diversity"] }));
-        let names = ["outcome", "combine", "shape", "format", "efficiency", "length", "repetition", "diversity"];
-        let sections = [outcome, combine, shape, format, efficiency, length, repetition, diversity];
-        Value::Object(
-            names.into_iter().zip(sections).filter_map(|(name, section)| Some((name.to_owned(), section?))).collect(),
-        )
-    })
+    sections.prop_map(
+        |(outcome, combine, shape, format, efficiency, length, repetition, diversity)| {
+            let diversity = diversity.map(|value| json!({ "lambda": value["diversity"] }));
+            let names = [
+                "outcome",
+                "combine",
+                "shape",
+                "format",
+                "efficiency",
+                "length",
+                "repetition",
+                "diversity",
+            ];
+            let sections = [
+                outcome, combine, shape, format, efficiency, length, repetition, diversity,
+            ];
+            Value::Object(
+                names
+                    .into_iter()
+                    .zip(sections)
+                    .filter_map(|(name, section)| Some((name.to_owned(), section?)))
+                    .collect(),
+            )
+        },
+    )
 }
 
 proptest! {
@@ -412,7 +695,8 @@ proptest! {
                 let stood = right_before.reward.unwrap().get() >= wrong_before.reward.unwrap().get();
                 if a.0 && !b.0 && (stood || a.1 == b.1) {
                     let (right, wrong) = (of_right.reward.unwrap().get(), of_wrong.reward.unwrap().get());
-                    prop_assert!(right >= wrong - 1e-12, "{right} < {wrong}: {of_right:?} {of_wrong:?}");
+                    prop_assert!(right >= wrong - 1e-12, "{right} < {wrong}: {of_right:?} \
+                        {of_wrong:?}");
                 }
             }
         }

@@ -1,5 +1,5 @@
-//! What length costs, in tokens. Penalties are bounded and come last; factors act on right answers only. Repetition is not length:
-//! `repetition.rs`.
+//! What length costs, in tokens. Penalties are bounded and come last; factors act on right answers
+//! only. Repetition is not length: `repetition.rs`.
 
 use serde::{Deserialize, Serialize};
 
@@ -89,35 +89,44 @@ fn lambda_alpha() -> f64 {
     0.6
 }
 
-/// Soft overlong punishment (DAPO, arXiv 2503.14476, equation 13): min(-(L - (max - buffer)) / buffer * factor, 0), in tokens, held
-/// at -factor beyond `max`. 0 up to max - buffer. In \[-factor, 0\].
+/// Soft overlong punishment (DAPO, arXiv 2503.14476, equation 13): min(-(L - (max - buffer)) /
+/// buffer * factor, 0), in tokens, held at -factor beyond `max`. 0 up to max - buffer. In
+/// \[-factor, 0\].
 #[must_use]
 pub fn soft_overlong(tokens: f64, max: f64, buffer: f64, factor: f64) -> f64 {
     0.0 - ramp(tokens - (max - buffer), buffer) * factor
 }
 
-/// Length term of G-RA (arXiv 2508.10548): (threshold - L) / (max - threshold) for L > threshold, else 0, times `weight`, held at
-/// -weight beyond `max`. In \[-weight, 0\].
+/// Length term of G-RA (arXiv 2508.10548): (threshold - L) / (max - threshold) for L > threshold,
+/// else 0, times `weight`, held at -weight beyond `max`. In \[-weight, 0\].
 #[must_use]
 pub fn beyond(tokens: f64, threshold: f64, max: f64, weight: f64) -> f64 {
     0.0 - ramp(tokens - threshold, max - threshold) * weight
 }
 
-/// Factor of a right answer in a group where length counts (GRPO-lambda, arXiv 2505.18086): 1 - alpha sigmoid((L - mean) / std),
-/// mean and population std of the lengths of the group's right answers. Where those are all equal, 1 - alpha / 2.
-/// In \[1 - alpha, 1\].
+/// Factor of a right answer in a group where length counts (GRPO-lambda, arXiv 2505.18086): 1 -
+/// alpha sigmoid((L - mean) / std), mean and population std of the lengths of the group's right
+/// answers. Where those are all equal, 1 - alpha / 2. In \[1 - alpha, 1\].
 #[must_use]
 pub fn grpo_lambda(tokens: f64, mean: f64, std: f64, alpha: f64) -> f64 {
-    let z = if std > 0.0 { (tokens - mean) / std } else { 0.0 };
+    let z = if std > 0.0 {
+        (tokens - mean) / std
+    } else {
+        0.0
+    };
     1.0 - alpha * sigmoid(z)
 }
 
-/// Which groups of a batch GRPO-lambda shortens (arXiv 2505.18086): the ceil(share n) with the highest accuracy, at least one, of
-/// those that have a right answer; of equals the first. `None` stands for a group without graded members, which is not counted.
+/// Which groups of a batch GRPO-lambda shortens (arXiv 2505.18086): the ceil(share n) with the
+/// highest accuracy, at least one, of those that have a right answer; of equals the first. `None`
+/// stands for a group without graded members, which is not counted.
 #[must_use]
 pub fn top_groups(accuracies: &[Option<f64>], share: f64) -> Vec<bool> {
-    let mut order: Vec<(usize, f64)> =
-        accuracies.iter().enumerate().filter_map(|(at, accuracy)| Some((at, (*accuracy)?))).collect();
+    let mut order: Vec<(usize, f64)> = accuracies
+        .iter()
+        .enumerate()
+        .filter_map(|(at, accuracy)| Some((at, (*accuracy)?)))
+        .collect();
     // A stable sort leaves equals in the order of the batch.
     order.sort_by(|a, b| b.1.total_cmp(&a.1));
     let mut top = vec![false; accuracies.len()];
@@ -134,7 +143,11 @@ pub fn top_groups(accuracies: &[Option<f64>], share: f64) -> Vec<bool> {
     reason = "the number is in [1, n] before it is cast"
 )]
 fn ceil_share(n: usize, share: f64) -> usize {
-    if n == 0 { 0 } else { (as_f64(n) * share).ceil().clamp(1.0, as_f64(n)) as usize }
+    if n == 0 {
+        0
+    } else {
+        (as_f64(n) * share).ceil().clamp(1.0, as_f64(n)) as usize
+    }
 }
 
 /// The tag of the batch to train on now.
@@ -142,19 +155,33 @@ pub const PRIORITY: &str = "priority";
 /// The tag of the batch for the replay buffer.
 pub const COMPENSATION: &str = "compensation";
 
-/// Recomposition of batches (RoRecomp, arXiv 2509.25958): the shortest right and the longest wrong answers are `priority`, the rest
-/// `compensation`. Of either kind ceil(share n) are priority; of equals the first. `members` holds (tokens, right), `None` for
-/// members that have no reward or are neither right nor wrong, which get no tag.
+/// Recomposition of batches (RoRecomp, arXiv 2509.25958): the shortest right and the longest wrong
+/// answers are `priority`, the rest `compensation`. Of either kind ceil(share n) are priority; of
+/// equals the first. `members` holds (tokens, right), `None` for members that have no reward or are
+/// neither right nor wrong, which get no tag.
 #[must_use]
 pub fn recomposition(members: &[Option<(f64, bool)>], share: f64) -> Vec<Option<&'static str>> {
-    let mut tags: Vec<_> = members.iter().map(|member| member.map(|_| COMPENSATION)).collect();
+    let mut tags: Vec<_> = members
+        .iter()
+        .map(|member| member.map(|_| COMPENSATION))
+        .collect();
     for kind in [true, false] {
         let mut order: Vec<(usize, f64)> = members
             .iter()
             .enumerate()
-            .filter_map(|(at, member)| member.filter(|(_, right)| *right == kind).map(|(tokens, _)| (at, tokens)))
+            .filter_map(|(at, member)| {
+                member
+                    .filter(|(_, right)| *right == kind)
+                    .map(|(tokens, _)| (at, tokens))
+            })
             .collect();
-        order.sort_by(|a, b| if kind { a.1.total_cmp(&b.1) } else { b.1.total_cmp(&a.1) });
+        order.sort_by(|a, b| {
+            if kind {
+                a.1.total_cmp(&b.1)
+            } else {
+                b.1.total_cmp(&a.1)
+            }
+        });
         for (at, _) in order.iter().take(ceil_share(order.len(), share)) {
             tags[*at] = Some(PRIORITY);
         }
@@ -206,7 +233,8 @@ impl Section for Length {
                     read::within("grpo_lambda/share", share, 0.0, 1.0)?;
                 }
                 (None, None) | (Some(_), Some(_)) => {
-                    let message = "say in which groups length counts: either `accuracy` (a bound) or `share` (of the batch's groups)";
+                    let message = "say in which groups length counts: either `accuracy` (a bound) \
+                                   or `share` (of the batch's groups)";
                     return Err(PolicyError::at("grpo_lambda", message));
                 }
             }
@@ -224,26 +252,62 @@ impl Section for Length {
 
     fn explain(&self) -> Vec<Line> {
         let overlong = self.soft_overlong.as_ref().map(|of| {
-            let SoftOverlong { max, buffer, factor } = of;
-            let formula = format!("R - {factor} min(max((L - {}) / {buffer}, 0), 1)", tidy(max - buffer));
-            Line::new("soft_overlong", "soft_overlong", formula, "tokens near the limit cost more and more")
+            let SoftOverlong {
+                max,
+                buffer,
+                factor,
+            } = of;
+            let formula = format!(
+                "R - {factor} min(max((L - {}) / {buffer}, 0), 1)",
+                tidy(max - buffer)
+            );
+            Line::new(
+                "soft_overlong",
+                "soft_overlong",
+                formula,
+                "tokens near the limit cost more and more",
+            )
         });
         let beyond = self.beyond.as_ref().map(|of| {
-            let Beyond { threshold, max, weight } = of;
-            let formula = format!("R - {weight} min(max((L - {threshold}) / {}, 0), 1)", tidy(max - threshold));
-            Line::new("beyond", "beyond", formula, "tokens beyond the threshold cost more and more")
+            let Beyond {
+                threshold,
+                max,
+                weight,
+            } = of;
+            let formula = format!(
+                "R - {weight} min(max((L - {threshold}) / {}, 0), 1)",
+                tidy(max - threshold)
+            );
+            Line::new(
+                "beyond",
+                "beyond",
+                formula,
+                "tokens beyond the threshold cost more and more",
+            )
         });
         let lambda = self.grpo_lambda.as_ref().map(|of| {
-            let formula = format!("W + (R - W) (1 - {} sigmoid((L - mean) / std)) if right", of.alpha);
+            let formula = format!(
+                "W + (R - W) (1 - {} sigmoid((L - mean) / std)) if right",
+                of.alpha
+            );
             let groups = of.share.map_or_else(
-                || format!("groups with at least {} right", of.accuracy.unwrap_or_default()),
+                || {
+                    format!(
+                        "groups with at least {} right",
+                        of.accuracy.unwrap_or_default()
+                    )
+                },
                 |share| format!("the best {share} of the batch's groups"),
             );
-            let meaning = format!("in {groups}, right answers that are longer than their peers get less");
+            let meaning =
+                format!("in {groups}, right answers that are longer than their peers get less");
             Line::new("grpo_lambda", "grpo_lambda", formula, meaning)
         });
         let tags = self.rorecomp.as_ref().map(|of| {
-            let formula = format!("priority: shortest {} of the right, longest {} of the wrong", of.share, of.share);
+            let formula = format!(
+                "priority: shortest {} of the right, longest {} of the wrong",
+                of.share, of.share
+            );
             Line::new(
                 "rorecomp",
                 "rorecomp",
@@ -251,7 +315,10 @@ impl Section for Length {
                 "no reward changes; the reply says which batch an item belongs to",
             )
         });
-        [overlong, beyond, lambda, tags].into_iter().flatten().collect()
+        [overlong, beyond, lambda, tags]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 }
 
@@ -260,7 +327,10 @@ mod tests {
     use super::*;
 
     fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{found} is not {expected}"
+        );
     }
 
     #[test]
@@ -292,7 +362,10 @@ mod tests {
     fn the_best_groups_are_shortened() {
         let accuracies = [Some(0.5), None, Some(1.0), Some(0.5), Some(0.0)];
         // ceil(0.3 * 4) = 2
-        assert_eq!(top_groups(&accuracies, 0.3), [true, false, true, false, false]);
+        assert_eq!(
+            top_groups(&accuracies, 0.3),
+            [true, false, true, false, false]
+        );
         assert_eq!(top_groups(&[Some(0.0)], 0.2), [false]);
         assert_eq!(top_groups(&[], 0.2), [false; 0]);
     }

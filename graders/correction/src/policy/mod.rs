@@ -1,7 +1,9 @@
-//! What makes a reward from a verdict: the sections of a policy, and what each of them asks of an item.
+//! What makes a reward from a verdict: the sections of a policy, and what each of them asks of an
+//! item.
 //!
-//! Owns the shape of a policy and the list of its sections. Owns no rates (a corrected outcome is handed in), no grading (parts
-//! and measures are handed in), no names of policies and no configuration file.
+//! Owns the shape of a policy and the list of its sections. Owns no rates (a corrected outcome is
+//! handed in), no grading (parts and measures are handed in), no names of policies and no
+//! configuration file.
 
 mod around;
 pub mod catalogue;
@@ -52,14 +54,17 @@ pub use steps::Steps;
 use explain::Line;
 use read::Checked;
 
-/// The name by which a policy's section means the item's own outcome among its parts. No part may bear it.
+/// The name by which a policy's section means the item's own outcome among its parts. No part may
+/// bear it.
 pub const OUTCOME: &str = "outcome";
 
-/// How a group's rewards are made. Every section is optional; the empty policy is `reward == score`.
+/// How a group's rewards are made. Every section is optional; the empty policy is `reward ==
+/// score`.
 ///
-/// Sections act in a fixed order, whatever the order they are written in: vetoes, outcome (corrected, combined, shaped), gates,
-/// factors on right answers (efficiency, diversity), penalties (length, repetition). [`Policy::compose`] has the whole rule.
-/// Around it stand what happens before (appeals, rates) and after (coefficient).
+/// Sections act in a fixed order, whatever the order they are written in: vetoes, outcome
+/// (corrected, combined, shaped), gates, factors on right answers (efficiency, diversity),
+/// penalties (length, repetition). [`Policy::compose`] has the whole rule. Around it stand what
+/// happens before (appeals, rates) and after (coefficient).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Policy {
@@ -108,10 +113,12 @@ pub struct Policy {
     /// Which verdicts go to a second verifier; the first rule that covers a channel counts.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub appeals: Vec<Appeals>,
-    /// Rates of channels as the tasks' author states them, by channel, for as long as too little was checked.
+    /// Rates of channels as the tasks' author states them, by channel, for as long as too little
+    /// was checked.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, Rates>,
-    /// How `coefficient` is made; the group's mean as baseline, over J where channels are mixed, when absent.
+    /// How `coefficient` is made; the group's mean as baseline, over J where channels are mixed,
+    /// when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coefficient: Option<Estimator>,
 }
@@ -169,8 +176,14 @@ impl Policy {
             ("repetition", present(self.repetition.as_ref())),
             ("steps", present(self.steps.as_ref())),
             ("filter", present(self.filter.as_ref())),
-            ("appeals", present((!self.appeals.is_empty()).then_some(&self.appeals))),
-            ("rates", present((!self.rates.is_empty()).then_some(&self.rates))),
+            (
+                "appeals",
+                present((!self.appeals.is_empty()).then_some(&self.appeals)),
+            ),
+            (
+                "rates",
+                present((!self.rates.is_empty()).then_some(&self.rates)),
+            ),
             ("coefficient", present(self.coefficient.as_ref())),
         ]
         .into_iter()
@@ -180,7 +193,8 @@ impl Policy {
     /// Whether rewards are the scores after appeal: no section changes them.
     #[must_use]
     pub fn is_plain(&self) -> bool {
-        self.sections().all(|(name, _)| ["appeals", "rates", "coefficient"].contains(&name))
+        self.sections()
+            .all(|(name, _)| ["appeals", "rates", "coefficient"].contains(&name))
     }
 
     fn needs(&self) -> Needs<'_> {
@@ -197,7 +211,10 @@ fn present<S: Section>(section: Option<&S>) -> Option<&dyn Section> {
     section.map(|section| section as &dyn Section)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "groups and texts are far smaller than 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "groups and texts are far smaller than 2^53"
+)]
 fn as_f64(count: usize) -> f64 {
     count as f64
 }

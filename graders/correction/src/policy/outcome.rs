@@ -1,5 +1,5 @@
-//! Which number stands for the verdict before anything else is done with it. Corrects nothing itself: the corrected outcome comes
-//! with the item.
+//! Which number stands for the verdict before anything else is done with it. Corrects nothing
+//! itself: the corrected outcome comes with the item.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,29 +13,38 @@ use super::{Needs, Sample, Section};
 pub enum Outcome {
     /// The score after appeal, in \[0, 1\].
     Raw,
-    /// The backward-corrected outcome ((1 - rho0) / J for a pass, -rho0 / J for none) where the channel allows it, else the score.
+    /// The backward-corrected outcome ((1 - rho0) / J for a pass, -rho0 / J for none) where the
+    /// channel allows it, else the score.
     Backward,
     /// A measure, such as the raw reward of a reward model: any finite number.
     Measure(String),
 }
 
-/// The outcome of an item and the name of where it came from: `score`, `backward`, `score_uncorrected` (a correction was asked for
-/// and the channel does not allow one), `measure`. `None` for a masked item and for one without the measure.
+/// The outcome of an item and the name of where it came from: `score`, `backward`,
+/// `score_uncorrected` (a correction was asked for and the channel does not allow one), `measure`.
+/// `None` for a masked item and for one without the measure.
 #[must_use]
 pub fn of(outcome: Option<&Outcome>, item: &Sample<'_>) -> Option<(f64, &'static str)> {
     let score = item.score?.get();
     match outcome {
         None | Some(Outcome::Raw) => Some((score, "score")),
-        Some(Outcome::Backward) => {
-            Some(item.corrected.map_or((score, "score_uncorrected"), |corrected| (corrected.get(), "backward")))
-        }
+        Some(Outcome::Backward) => Some(
+            item.corrected
+                .map_or((score, "score_uncorrected"), |corrected| {
+                    (corrected.get(), "backward")
+                }),
+        ),
         Some(Outcome::Measure(name)) => Some((item.measure(name)?, "measure")),
     }
 }
 
 impl Section for Outcome {
     fn check(&self) -> Checked {
-        if let Self::Measure(name) = self { named("measure", name) } else { Ok(()) }
+        if let Self::Measure(name) = self {
+            named("measure", name)
+        } else {
+            Ok(())
+        }
     }
 
     fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
@@ -45,14 +54,17 @@ impl Section for Outcome {
     }
 
     fn explain(&self) -> Vec<Line> {
-        let line = |function, formula: &str, meaning: &str| vec![Line::new("", function, formula, meaning)];
+        let line = |function, formula: &str, meaning: &str| {
+            vec![Line::new("", function, formula, meaning)]
+        };
         match self {
             Self::Raw => line("raw", "R = score after appeal", "the score counts as it is"),
             Self::Backward => line(
                 "backward",
                 "R = (r - rho0) / J, J = 1 - rho0 - rho1",
-                "the verdict is corrected for the channel's noise before anything else; where the channel allows no correction, the \
-                 score counts and the term is called `score_uncorrected`",
+                "the verdict is corrected for the channel's noise before anything else; where the \
+                 channel allows no correction, the score counts and the term is called \
+                 `score_uncorrected`",
             ),
             Self::Measure(name) => line(
                 "measure",
@@ -71,22 +83,43 @@ mod tests {
 
     #[test]
     fn a_correction_that_the_channel_refuses_is_named() {
-        let raw = Sample { score: Some(Score::ONE), ..Sample::default() };
-        let corrected = Sample { corrected: Some(Reward::new(1.6).unwrap()), ..raw };
-        assert_eq!(of(Some(&Outcome::Backward), &raw), Some((1.0, "score_uncorrected")));
-        assert_eq!(of(Some(&Outcome::Backward), &corrected), Some((1.6, "backward")));
+        let raw = Sample {
+            score: Some(Score::ONE),
+            ..Sample::default()
+        };
+        let corrected = Sample {
+            corrected: Some(Reward::new(1.6).unwrap()),
+            ..raw
+        };
+        assert_eq!(
+            of(Some(&Outcome::Backward), &raw),
+            Some((1.0, "score_uncorrected"))
+        );
+        assert_eq!(
+            of(Some(&Outcome::Backward), &corrected),
+            Some((1.6, "backward"))
+        );
         assert_eq!(of(None, &corrected), Some((1.0, "score")));
         assert_eq!(of(Some(&Outcome::Raw), &corrected), Some((1.0, "score")));
     }
 
     #[test]
     fn a_masked_item_has_no_outcome() {
-        let masked =
-            Sample { corrected: Some(Reward::new(1.0).unwrap()), measures: &[("r", 2.0)], ..Sample::default() };
+        let masked = Sample {
+            corrected: Some(Reward::new(1.0).unwrap()),
+            measures: &[("r", 2.0)],
+            ..Sample::default()
+        };
         assert_eq!(of(Some(&Outcome::Backward), &masked), None);
         assert_eq!(of(Some(&Outcome::Measure("r".to_owned())), &masked), None);
-        let graded = Sample { score: Some(Score::ZERO), ..masked };
-        assert_eq!(of(Some(&Outcome::Measure("r".to_owned())), &graded), Some((2.0, "measure")));
+        let graded = Sample {
+            score: Some(Score::ZERO),
+            ..masked
+        };
+        assert_eq!(
+            of(Some(&Outcome::Measure("r".to_owned())), &graded),
+            Some((2.0, "measure"))
+        );
         assert_eq!(of(Some(&Outcome::Measure("s".to_owned())), &graded), None);
     }
 }

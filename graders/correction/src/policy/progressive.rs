@@ -1,4 +1,5 @@
-//! Stages: parts that have to be reached one after the other. Looks at one item, not at the progress of a training.
+//! Stages: parts that have to be reached one after the other. Looks at one item, not at the
+//! progress of a training.
 
 use serde::{Deserialize, Serialize};
 
@@ -29,15 +30,23 @@ fn full() -> f64 {
     1.0
 }
 
-/// Staged reward (after PRS, arXiv 2512.07478; the form is an own derivation): sum of w_t s_t over the stages up to and including
-/// the first whose score is below its `until`, divided by the sum of all weights. `stages` holds (weight, until, score).
+/// Staged reward (after PRS, arXiv 2512.07478; the form is an own derivation): sum of w_t s_t over
+/// the stages up to and including the first whose score is below its `until`, divided by the sum of
+/// all weights. `stages` holds (weight, until, score).
 ///
 /// In \[0, 1\] for scores; it grows with each score. 0 without stages.
 #[must_use]
 pub fn staged(stages: &[(f64, f64, f64)]) -> f64 {
     let total: f64 = stages.iter().map(|(weight, ..)| weight).sum();
-    let reached = stages.iter().position(|(_, until, score)| score < until).map_or(stages.len(), |first| first + 1);
-    let sum: f64 = stages.iter().take(reached).map(|(weight, _, score)| weight * score).sum();
+    let reached = stages
+        .iter()
+        .position(|(_, until, score)| score < until)
+        .map_or(stages.len(), |first| first + 1);
+    let sum: f64 = stages
+        .iter()
+        .take(reached)
+        .map(|(weight, _, score)| weight * score)
+        .sum();
     if total > 0.0 { sum / total } else { 0.0 }
 }
 
@@ -45,14 +54,26 @@ impl Stages {
     /// The number for an item with this outcome; `None` when a part is missing.
     #[must_use]
     pub fn apply(&self, outcome: f64, item: &Sample<'_>) -> Option<f64> {
-        let score = |name: &str| if name == OUTCOME { Some(outcome) } else { item.part_score(name) };
-        let stages = self.0.iter().map(|stage| Some((stage.weight, stage.until, score(&stage.part)?)));
+        let score = |name: &str| {
+            if name == OUTCOME {
+                Some(outcome)
+            } else {
+                item.part_score(name)
+            }
+        };
+        let stages = self
+            .0
+            .iter()
+            .map(|stage| Some((stage.weight, stage.until, score(&stage.part)?)));
         let stages = stages.collect::<Option<Vec<_>>>()?;
         if outcome >= 0.0 {
             return Some(staged(&stages));
         }
         // A corrected outcome may be below 0; not getting to it must not pay.
-        let all: Vec<_> = stages.iter().map(|(weight, _, score)| (*weight, f64::NEG_INFINITY, *score)).collect();
+        let all: Vec<_> = stages
+            .iter()
+            .map(|(weight, _, score)| (*weight, f64::NEG_INFINITY, *score))
+            .collect();
         Some(staged(&stages).min(staged(&all)))
     }
 }
@@ -68,7 +89,8 @@ impl Section for Stages {
         if self.0.iter().all(|stage| stage.part != OUTCOME) {
             return Err(PolicyError::at(
                 "",
-                "no stage is `outcome`, so being right would never count; add it, usually as the last",
+                "no stage is `outcome`, so being right would never count; add it, usually as the \
+                 last",
             ));
         }
         Ok(())
@@ -80,10 +102,16 @@ impl Section for Stages {
 
     fn explain(&self) -> Vec<Line> {
         let total: f64 = self.0.iter().map(|stage| stage.weight).sum();
-        let stage = |stage: &Stage| format!("{} {} [until {}]", stage.weight, stage.part, stage.until);
+        let stage =
+            |stage: &Stage| format!("{} {} [until {}]", stage.weight, stage.part, stage.until);
         let stages = self.0.iter().map(stage).collect::<Vec<_>>().join(" -> ");
         let meaning = "a stage counts only when the one before it has reached its bound";
-        vec![Line::new("", "stages", format!("({stages}) / {}", tidy(total)), meaning)]
+        vec![Line::new(
+            "",
+            "stages",
+            format!("({stages}) / {}", tidy(total)),
+            meaning,
+        )]
     }
 }
 
@@ -94,32 +122,61 @@ mod tests {
 
     #[test]
     fn a_stage_that_is_not_reached_does_not_pay() {
-        let stages: Stages =
-            serde_json::from_str(r#"[{"part":"call","until":1,"weight":1},{"part":"outcome","weight":2}]"#).unwrap();
-        let with = |score| [Part { name: "call", score: assay_core::Score::new(score).ok(), pass: None }];
+        let stages: Stages = serde_json::from_str(
+            r#"[{"part":"call","until":1,"weight":1},{"part":"outcome","weight":2}]"#,
+        )
+        .unwrap();
+        let with = |score| {
+            [Part {
+                name: "call",
+                score: assay_core::Score::new(score).ok(),
+                pass: None,
+            }]
+        };
         let value = |score: f64| {
             let parts = with(score);
-            stages.apply(-0.6, &Sample { parts: &parts, ..Sample::default() }).unwrap()
+            stages
+                .apply(
+                    -0.6,
+                    &Sample {
+                        parts: &parts,
+                        ..Sample::default()
+                    },
+                )
+                .unwrap()
         };
-        // Reached: (1 - 1.2) / 3. Not reached: 0 would be more; what is there counts with the outcome, (0 - 1.2) / 3.
+        // Reached: (1 - 1.2) / 3. Not reached: 0 would be more; what is there counts with the
+        // outcome, (0 - 1.2) / 3.
         assert!((value(1.0) + 0.2 / 3.0).abs() < 1e-12);
         assert!((value(0.0) + 0.4).abs() < 1e-12);
     }
 
     #[test]
     fn the_next_stage_waits_for_this_one() {
-        // Weights 1, 1, 2. The second stage is at 0.5, below 0.9: (1 * 1 + 1 * 0.5) / 4 = 0.375, the third does not count.
-        assert!((staged(&[(1.0, 1.0, 1.0), (1.0, 0.9, 0.5), (2.0, 1.0, 1.0)]) - 0.375).abs() < 1e-12);
+        // Weights 1, 1, 2. The second stage is at 0.5, below 0.9: (1 * 1 + 1 * 0.5) / 4 = 0.375,
+        // the third does not count.
+        assert!(
+            (staged(&[(1.0, 1.0, 1.0), (1.0, 0.9, 0.5), (2.0, 1.0, 1.0)]) - 0.375).abs() < 1e-12
+        );
         // At 0.9 it is reached: (1 + 0.9 + 2 * 0.5) / 4 = 0.725.
-        assert!((staged(&[(1.0, 1.0, 1.0), (1.0, 0.9, 0.9), (2.0, 1.0, 0.5)]) - 0.725).abs() < 1e-12);
+        assert!(
+            (staged(&[(1.0, 1.0, 1.0), (1.0, 0.9, 0.9), (2.0, 1.0, 0.5)]) - 0.725).abs() < 1e-12
+        );
         assert!(staged(&[]).abs() < 1e-15);
     }
 
     #[test]
     fn a_missing_stage_is_no_stage_at_zero() {
-        let stage = |part: &str| Stage { part: part.to_owned(), until: 1.0, weight: 1.0 };
+        let stage = |part: &str| Stage {
+            part: part.to_owned(),
+            until: 1.0,
+            weight: 1.0,
+        };
         let item = Sample::default();
-        assert_eq!(Stages(vec![stage("call"), stage(OUTCOME)]).apply(1.0, &item), None);
+        assert_eq!(
+            Stages(vec![stage("call"), stage(OUTCOME)]).apply(1.0, &item),
+            None
+        );
         assert_eq!(Stages(vec![stage(OUTCOME)]).apply(1.0, &item), Some(1.0));
     }
 }

@@ -1,4 +1,5 @@
-//! Reading a policy: shape, ranges and contradictions, each error with the place and the remedy. Computes no reward.
+//! Reading a policy: shape, ranges and contradictions, each error with the place and the remedy.
+//! Computes no reward.
 
 use std::fmt;
 
@@ -8,7 +9,8 @@ use serde_path_to_error::{Path, Segment};
 
 use super::{OUTCOME, Outcome, Policy, Sample};
 
-/// Most names or numbers in one list of a policy: an inline policy must not make every item of a batch expensive.
+/// Most names or numbers in one list of a policy: an inline policy must not make every item of a
+/// batch expensive.
 pub const MAX_LIST: usize = 64;
 
 /// Most bytes of a policy's summary: it is kept and shown with the policy.
@@ -29,16 +31,25 @@ pub(super) type Checked = Result<(), PolicyError>;
 impl fmt::Display for PolicyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pointer, message } = self;
-        if pointer.is_empty() { write!(f, "policy: {message}") } else { write!(f, "policy at `{pointer}`: {message}") }
+        if pointer.is_empty() {
+            write!(f, "policy: {message}")
+        } else {
+            write!(f, "policy at `{pointer}`: {message}")
+        }
     }
 }
 
 impl std::error::Error for PolicyError {}
 
 impl PolicyError {
-    /// An error at `field` of a section; `field` is empty for the section itself and may be a path (`weights/style`).
+    /// An error at `field` of a section; `field` is empty for the section itself and may be a path
+    /// (`weights/style`).
     pub(super) fn at(field: impl fmt::Display, message: impl Into<String>) -> Self {
-        Self { pointer: String::new(), message: message.into() }.under(field)
+        Self {
+            pointer: String::new(),
+            message: message.into(),
+        }
+        .under(field)
     }
 
     /// The same seen from one level up.
@@ -52,16 +63,20 @@ impl PolicyError {
 }
 
 impl Policy {
-    /// Reads a policy strictly: an unknown field is an error, for a typing error in one would change rewards in silence.
+    /// Reads a policy strictly: an unknown field is an error, for a typing error in one would
+    /// change rewards in silence.
     ///
     /// # Errors
-    /// [`PolicyError`] for the first thing that is wrong: shape, a number out of range, or sections that contradict each other.
+    /// [`PolicyError`] for the first thing that is wrong: shape, a number out of range, or sections
+    /// that contradict each other.
     pub fn from_json(value: &Value) -> Result<Self, PolicyError> {
         let policy: Self = serde_path_to_error::deserialize(value).map_err(|error| {
             let mut pointer = pointer(error.path());
             let message = error.inner().to_string();
             // The path of a name that nobody knows ends before it.
-            let unknown = ["unknown field `", "unknown variant `"].iter().find_map(|start| message.strip_prefix(start));
+            let unknown = ["unknown field `", "unknown variant `"]
+                .iter()
+                .find_map(|start| message.strip_prefix(start));
             if let Some(name) = unknown.and_then(|rest| rest.split('`').next()) {
                 let segment = format!("/{}", escaped(name));
                 if !pointer.ends_with(&segment) {
@@ -71,14 +86,16 @@ impl Policy {
             PolicyError { pointer, message }
         })?;
         match positional(value, &policy.to_json()) {
-            Some(pointer) => {
-                Err(PolicyError { pointer, message: "this is a list; write an object with named fields".to_owned() })
-            }
+            Some(pointer) => Err(PolicyError {
+                pointer,
+                message: "this is a list; write an object with named fields".to_owned(),
+            }),
             None => policy.check().map(|()| policy),
         }
     }
 
-    /// The policy as JSON with its defaults written out; [`Policy::from_json`] reads it back to the same policy.
+    /// The policy as JSON with its defaults written out; [`Policy::from_json`] reads it back to the
+    /// same policy.
     #[must_use]
     pub fn to_json(&self) -> Value {
         // Strings for keys and finite numbers only: there is nothing that JSON could not hold.
@@ -90,43 +107,59 @@ impl Policy {
     /// # Errors
     /// [`PolicyError`] for the first thing that is wrong.
     pub fn check(&self) -> Checked {
-        if let Some(summary) = self.summary.as_ref().filter(|summary| summary.len() > MAX_SUMMARY) {
-            let message = format!("{} bytes are more than {MAX_SUMMARY}; say it in fewer words", summary.len());
+        if let Some(summary) = self
+            .summary
+            .as_ref()
+            .filter(|summary| summary.len() > MAX_SUMMARY)
+        {
+            let message = format!(
+                "{} bytes are more than {MAX_SUMMARY}; say it in fewer words",
+                summary.len()
+            );
             return Err(PolicyError::at("summary", message));
         }
         for (name, section) in self.sections() {
             section.check().map_err(|error| error.under(name))?;
         }
         if self.combine.is_some() && self.progressive.is_some() {
-            let message = "`progressive` already makes one number of outcome and parts; remove it or `combine`";
+            let message = "`progressive` already makes one number of outcome and parts; remove it \
+                           or `combine`";
             return Err(PolicyError::at("progressive", message));
         }
         let measured = matches!(self.outcome, Some(Outcome::Measure(_)));
         if self.consensus.is_some() && self.outcome.is_some() {
-            let message = "with `consensus` the outcome is agreement with the group's label, which no rates and no measure \
-                           speak of; remove one of the two";
+            let message = "with `consensus` the outcome is agreement with the group's label, \
+                           which no rates and no measure speak of; remove one of the two";
             return Err(PolicyError::at("outcome", message));
         }
         if measured && self.efficiency.is_some() {
-            let message = "factors act on what a right answer has above a wrong one, which a measure as the outcome does not \
-                           say; use `length` or `repetition`, or another outcome";
+            let message = "factors act on what a right answer has above a wrong one, which a \
+                           measure as the outcome does not say; use `length` or `repetition`, or \
+                           another outcome";
             return Err(PolicyError::at("efficiency", message));
         }
         Ok(())
     }
 }
 
-/// Where a list stands in place of an object: serde would read its entries as the fields in the order in which the code has them.
+/// Where a list stands in place of an object: serde would read its entries as the fields in the
+/// order in which the code has them.
 fn positional(written: &Value, read: &Value) -> Option<String> {
     match (written, read) {
         (Value::Array(_), Value::Object(_)) => Some(String::new()),
         (Value::Array(written), Value::Array(read)) => {
             let mut entries = written.iter().zip(read).enumerate();
-            entries.find_map(|(at, (written, read))| Some(format!("/{at}{}", positional(written, read)?)))
+            entries.find_map(|(at, (written, read))| {
+                Some(format!("/{at}{}", positional(written, read)?))
+            })
         }
-        (Value::Object(written), Value::Object(read)) => written
-            .iter()
-            .find_map(|(key, value)| Some(format!("/{}{}", escaped(key), positional(value, read.get(key)?)?))),
+        (Value::Object(written), Value::Object(read)) => written.iter().find_map(|(key, value)| {
+            Some(format!(
+                "/{}{}",
+                escaped(key),
+                positional(value, read.get(key)?)?
+            ))
+        }),
         _ => None,
     }
 }
@@ -136,7 +169,8 @@ pub(super) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// Unlike the pointer into a task, one into a policy names the chosen function too, which is a key there.
+/// Unlike the pointer into a task, one into a policy names the chosen function too, which is a key
+/// there.
 fn pointer(path: &Path) -> String {
     let step = |segment: &Segment| match segment {
         Segment::Seq { index } => format!("/{index}"),
@@ -147,10 +181,15 @@ fn pointer(path: &Path) -> String {
     path.iter().map(step).collect()
 }
 
-/// A number as messages show it: by its exponent where it would be a row of zeros, which is up to 300 of them.
+/// A number as messages show it: by its exponent where it would be a row of zeros, which is up to
+/// 300 of them.
 pub(crate) fn number(value: f64) -> String {
     let size = value.abs();
-    if size >= 1e9 || (size > 0.0 && size < 1e-9) { format!("{value:e}") } else { value.to_string() }
+    if size >= 1e9 || (size > 0.0 && size < 1e-9) {
+        format!("{value:e}")
+    } else {
+        value.to_string()
+    }
 }
 
 /// Refuses a number outside `low..=high`.
@@ -158,7 +197,15 @@ pub(super) fn within(field: impl fmt::Display, value: f64, low: f64, high: f64) 
     if (low..=high).contains(&value) {
         return Ok(());
     }
-    Err(PolicyError::at(field, format!("{} is not from {} to {}", number(value), number(low), number(high))))
+    Err(PolicyError::at(
+        field,
+        format!(
+            "{} is not from {} to {}",
+            number(value),
+            number(low),
+            number(high)
+        ),
+    ))
 }
 
 /// Refuses what is not a finite number above 0.
@@ -166,18 +213,28 @@ pub(super) fn positive(field: impl fmt::Display, value: f64) -> Checked {
     if value.is_finite() && value > 0.0 {
         return Ok(());
     }
-    Err(PolicyError::at(field, format!("{} is not a number above 0", number(value))))
+    Err(PolicyError::at(
+        field,
+        format!("{} is not a number above 0", number(value)),
+    ))
 }
 
 /// Refuses NaN and infinities.
 pub(super) fn finite(field: impl fmt::Display, value: f64) -> Checked {
-    if value.is_finite() { Ok(()) } else { Err(PolicyError::at(field, "this is not a finite number")) }
+    if value.is_finite() {
+        Ok(())
+    } else {
+        Err(PolicyError::at(field, "this is not a finite number"))
+    }
 }
 
 /// Refuses an empty name of a part or measure.
 pub(super) fn named(field: impl fmt::Display, name: &str) -> Checked {
     if name.is_empty() {
-        Err(PolicyError::at(field, "the name is empty; write the name of a part or measure"))
+        Err(PolicyError::at(
+            field,
+            "the name is empty; write the name of a part or measure",
+        ))
     } else {
         Ok(())
     }
@@ -199,10 +256,17 @@ pub(super) fn distinct<'n>(field: &str, names: impl ExactSizeIterator<Item = &'n
     listed(field, names.len())?;
     let mut seen: Vec<&str> = Vec::with_capacity(names.len());
     for (at, name) in names.enumerate() {
-        let place = if field.is_empty() { at.to_string() } else { format!("{field}/{at}") };
+        let place = if field.is_empty() {
+            at.to_string()
+        } else {
+            format!("{field}/{at}")
+        };
         named(&place, name)?;
         if seen.contains(&name) {
-            return Err(PolicyError::at(place, format!("`{name}` is named twice; name it once")));
+            return Err(PolicyError::at(
+                place,
+                format!("`{name}` is named twice; name it once"),
+            ));
         }
         seen.push(name);
     }
@@ -212,8 +276,14 @@ pub(super) fn distinct<'n>(field: &str, names: impl ExactSizeIterator<Item = &'n
 /// Refuses an empty list and one that is too long.
 pub(super) fn listed(field: &str, len: usize) -> Checked {
     match len {
-        0 => Err(PolicyError::at(field, "the list is empty; name something or remove it")),
-        len if len > MAX_LIST => Err(PolicyError::at(field, format!("{len} entries are more than {MAX_LIST}"))),
+        0 => Err(PolicyError::at(
+            field,
+            "the list is empty; name something or remove it",
+        )),
+        len if len > MAX_LIST => Err(PolicyError::at(
+            field,
+            format!("{len} entries are more than {MAX_LIST}"),
+        )),
         _ => Ok(()),
     }
 }
@@ -223,7 +293,10 @@ pub(super) fn some_function(any: bool, names: &str) -> Checked {
     if any {
         Ok(())
     } else {
-        Err(PolicyError::at("", format!("the section is empty; add one of {names} or remove it")))
+        Err(PolicyError::at(
+            "",
+            format!("the section is empty; add one of {names} or remove it"),
+        ))
     }
 }
 
@@ -296,7 +369,11 @@ mod tests {
     fn errors_name_the_field() {
         let cases = [
             (json!({ "lenght": {} }), "/lenght", "unknown field"),
-            (json!({ "combine": { "mean": {} } }), "/combine/mean", "unknown variant"),
+            (
+                json!({ "combine": { "mean": {} } }),
+                "/combine/mean",
+                "unknown variant",
+            ),
             (
                 json!({ "combine": { "weighted": { "weights": { "outcome": "x" } } } }),
                 "/combine/weighted/weights/outcome",
@@ -307,9 +384,21 @@ mod tests {
                 "/combine/weighted/weights",
                 "0",
             ),
-            (json!({ "combine": { "weighted": { "weights": { "a": 1 } } } }), "/combine/weighted/weights", "`outcome`"),
-            (json!({ "combine": { "min": { "parts": [""] } } }), "/combine/min/parts/0", "empty"),
-            (json!({ "combine": { "product": { "parts": [] } } }), "/combine/product/parts", "empty"),
+            (
+                json!({ "combine": { "weighted": { "weights": { "a": 1 } } } }),
+                "/combine/weighted/weights",
+                "`outcome`",
+            ),
+            (
+                json!({ "combine": { "min": { "parts": [""] } } }),
+                "/combine/min/parts/0",
+                "empty",
+            ),
+            (
+                json!({ "combine": { "product": { "parts": [] } } }),
+                "/combine/product/parts",
+                "empty",
+            ),
             (
                 json!({ "combine": { "weighted": { "weights": { "outcome": 1, "a/b~": -1 } } } }),
                 "/combine/weighted/weights/a~1b~0",
@@ -320,19 +409,43 @@ mod tests {
                 "/combine/points/points/a~1b",
                 "1e9",
             ),
-            (json!({ "veto": { "parts": ["safe", "safe"] } }), "/veto/parts/1", "twice"),
-            (json!({ "veto": { "parts": ["outcome"] } }), "/veto/parts/0", "not a part"),
+            (
+                json!({ "veto": { "parts": ["safe", "safe"] } }),
+                "/veto/parts/1",
+                "twice",
+            ),
+            (
+                json!({ "veto": { "parts": ["outcome"] } }),
+                "/veto/parts/0",
+                "not a part",
+            ),
             (json!({ "veto": { "parts": [] } }), "/veto/parts", "empty"),
-            (json!({ "shape": { "bounds": { "low": 2, "high": 1 } } }), "/shape/bounds/low", "high"),
-            (json!({ "progressive": [{ "weight": 1 }] }), "/progressive/0", "missing field `part`"),
-            (json!({ "progressive": [{ "part": "a" }] }), "/progressive", "`outcome`"),
+            (
+                json!({ "shape": { "bounds": { "low": 2, "high": 1 } } }),
+                "/shape/bounds/low",
+                "high",
+            ),
+            (
+                json!({ "progressive": [{ "weight": 1 }] }),
+                "/progressive/0",
+                "missing field `part`",
+            ),
+            (
+                json!({ "progressive": [{ "part": "a" }] }),
+                "/progressive",
+                "`outcome`",
+            ),
             (
                 json!({ "length": { "soft_overlong": { "max": 10, "buffer": 20 } } }),
                 "/length/soft_overlong/buffer",
                 "max",
             ),
             (json!({ "length": {} }), "/length", "empty"),
-            (json!({ "efficiency": { "otc": { "form": "ppo" } } }), "/efficiency/otc/most", "ppo"),
+            (
+                json!({ "efficiency": { "otc": { "form": "ppo" } } }),
+                "/efficiency/otc/most",
+                "ppo",
+            ),
             (
                 json!({ "efficiency": { "work": { "alpha": 1.5, "reference": 10 } } }),
                 "/efficiency/work/alpha",
@@ -343,9 +456,21 @@ mod tests {
                 "/efficiency/work/reference",
                 "a number or the name",
             ),
-            (json!({ "format": [{ "part": "a" }, { "part": "b", "factor": 2 }] }), "/format/1/factor", "0 to 1"),
-            (json!({ "outcome": "backward", "consensus": { "ttrl": {} } }), "/outcome", "consensus"),
-            (json!({ "outcome": { "measure": "r" }, "efficiency": { "otc": {} } }), "/efficiency", "measure"),
+            (
+                json!({ "format": [{ "part": "a" }, { "part": "b", "factor": 2 }] }),
+                "/format/1/factor",
+                "0 to 1",
+            ),
+            (
+                json!({ "outcome": "backward", "consensus": { "ttrl": {} } }),
+                "/outcome",
+                "consensus",
+            ),
+            (
+                json!({ "outcome": { "measure": "r" }, "efficiency": { "otc": {} } }),
+                "/efficiency",
+                "measure",
+            ),
             (
                 json!({ "combine": { "min": { "parts": ["a"] } }, "progressive": [{ "part": "outcome" }] }),
                 "/progressive",
@@ -353,12 +478,32 @@ mod tests {
             ),
             (json!([]), "", "named fields"),
             (json!({ "diversity": [0.2] }), "/diversity", "named fields"),
-            (json!({ "format": [{ "part": "a" }, ["b"]] }), "/format/1", "named fields"),
-            (json!({ "shape": { "clip": [1] } }), "/shape/clip", "named fields"),
+            (
+                json!({ "format": [{ "part": "a" }, ["b"]] }),
+                "/format/1",
+                "named fields",
+            ),
+            (
+                json!({ "shape": { "clip": [1] } }),
+                "/shape/clip",
+                "named fields",
+            ),
             (json!("x"), "", "invalid type"),
-            (json!({ "shape": { "min_max": { "k": 1 } } }), "/shape/min_max/k", "unknown field"),
-            (json!({ "combine": "weighted" }), "/combine/weighted", "invalid type"),
-            (json!({ "filter": { "power": {}, "best_of_n": {} } }), "/filter", "single key"),
+            (
+                json!({ "shape": { "min_max": { "k": 1 } } }),
+                "/shape/min_max/k",
+                "unknown field",
+            ),
+            (
+                json!({ "combine": "weighted" }),
+                "/combine/weighted",
+                "invalid type",
+            ),
+            (
+                json!({ "filter": { "power": {}, "best_of_n": {} } }),
+                "/filter",
+                "single key",
+            ),
         ];
         for (policy, pointer, message) in cases {
             let text = policy.to_string();
@@ -373,25 +518,47 @@ mod tests {
         for function in super::super::FUNCTIONS {
             let section: Value = serde_json::from_str(function.example).unwrap();
             let policy = Policy::from_json(&section).unwrap();
-            assert_eq!(Policy::from_json(&policy.to_json()).unwrap(), policy, "{}", function.name);
+            assert_eq!(
+                Policy::from_json(&policy.to_json()).unwrap(),
+                policy,
+                "{}",
+                function.name
+            );
         }
         assert_eq!(Policy::default().to_json(), json!({}));
         assert_eq!(Policy::from_json(&json!({})).unwrap(), Policy::default());
-        assert_eq!(Policy::from_json(&json!({ "summary": "x" })).unwrap().to_json(), json!({ "summary": "x" }));
+        assert_eq!(
+            Policy::from_json(&json!({ "summary": "x" }))
+                .unwrap()
+                .to_json(),
+            json!({ "summary": "x" })
+        );
     }
 
     #[test]
     fn an_error_reads_as_a_sentence() {
         let error = Policy::from_json(&json!({ "diversity": { "lambda": -1 } })).unwrap_err();
-        assert_eq!(error.to_string(), "policy at `/diversity/lambda`: -1 is not from 0 to 1");
+        assert_eq!(
+            error.to_string(),
+            "policy at `/diversity/lambda`: -1 is not from 0 to 1"
+        );
     }
 
     #[test]
     fn a_message_shows_a_large_number_by_its_exponent() {
         let message = |policy: &Value| refused(policy).1;
-        assert_eq!(message(&json!({ "diversity": { "lambda": 1e308 } })), "1e308 is not from 0 to 1");
-        assert_eq!(message(&json!({ "diversity": { "lambda": -1e-300 } })), "-1e-300 is not from 0 to 1");
-        assert_eq!(message(&json!({ "shape": { "tanh": { "k": -2.5e9 } } })), "-2.5e9 is not a number above 0");
+        assert_eq!(
+            message(&json!({ "diversity": { "lambda": 1e308 } })),
+            "1e308 is not from 0 to 1"
+        );
+        assert_eq!(
+            message(&json!({ "diversity": { "lambda": -1e-300 } })),
+            "-1e-300 is not from 0 to 1"
+        );
+        assert_eq!(
+            message(&json!({ "shape": { "tanh": { "k": -2.5e9 } } })),
+            "-2.5e9 is not a number above 0"
+        );
         assert_eq!(number(999_999_999.5), "999999999.5");
         for policy in [
             json!({ "length": { "soft_overlong": { "max": 1e307, "buffer": 1e308 } } }),
@@ -403,7 +570,10 @@ mod tests {
             json!({ "appeals": [{ "judge": { "type": "math" }, "negatives": 1e308 }] }),
         ] {
             let message = message(&policy);
-            assert!(message.contains("1e308") && message.len() < 120, "{message}");
+            assert!(
+                message.contains("1e308") && message.len() < 120,
+                "{message}"
+            );
         }
     }
 
@@ -412,6 +582,12 @@ mod tests {
         let of = |bytes: usize| json!({ "summary": "x".repeat(bytes) });
         assert!(Policy::from_json(&of(4_096)).is_ok());
         let (pointer, message) = refused(&of(4_097));
-        assert_eq!((&pointer[..], &message[..]), ("/summary", "4097 bytes are more than 4096; say it in fewer words"));
+        assert_eq!(
+            (&pointer[..], &message[..]),
+            (
+                "/summary",
+                "4097 bytes are more than 4096; say it in fewer words"
+            )
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What repeating oneself costs: loops at the end of a cut text, and n-grams that come again. Both take time linear in the text,
-//! whatever is written in it. Neither asks what is repeated.
+//! What repeating oneself costs: loops at the end of a cut text, and n-grams that come again. Both
+//! take time linear in the text, whatever is written in it. Neither asks what is repeated.
 
 use std::collections::{HashMap, HashSet};
 
@@ -98,27 +98,37 @@ pub fn units(text: &str, unit: Unit) -> Vec<u32> {
     }
 }
 
-/// Share of a text that is a loop at its end (CAMPO, MiroMind-M1, arXiv 2507.14683): the longest block that stands at least `times`
-/// times in a row at the end, times the number of its repeats, by the length of the text. In \[0, 1\]; 0 without a loop.
+/// Share of a text that is a loop at its end (CAMPO, MiroMind-M1, arXiv 2507.14683): the longest
+/// block that stands at least `times` times in a row at the end, times the number of its repeats,
+/// by the length of the text. In \[0, 1\]; 0 without a loop.
 ///
-/// The Z-function of the reversed text gives, for each block length, how far the text before the last block agrees with the end of
-/// the text, hence the number of repeats of every block at once: linear time and memory.
+/// The Z-function of the reversed text gives, for each block length, how far the text before the
+/// last block agrees with the end of the text, hence the number of repeats of every block at once:
+/// linear time and memory.
 #[must_use]
 pub fn tail_loop(units: &[u32], times: u32) -> f64 {
     let n = units.len();
     let reach = z_function(n, |at| units[n - 1 - at]);
     let times = usize::try_from(times.max(2)).unwrap_or(usize::MAX);
     // 1 + reach / block repeats stand at the end.
-    let loops = (1..=n / 2).rev().map(|block| (block, 1 + reach[block] / block)).find(|(_, repeats)| *repeats >= times);
+    let loops = (1..=n / 2)
+        .rev()
+        .map(|block| (block, 1 + reach[block] / block))
+        .find(|(_, repeats)| *repeats >= times);
     loops.map_or(0.0, |(block, repeats)| as_f64(block * repeats) / as_f64(n))
 }
 
-/// For each position the length of the longest common prefix of the sequence and its rest from there (Gusfield 1997, section 1.4).
+/// For each position the length of the longest common prefix of the sequence and its rest from
+/// there (Gusfield 1997, section 1.4).
 fn z_function(n: usize, unit: impl Fn(usize) -> u32) -> Vec<usize> {
     let mut z = vec![0; n];
     let (mut left, mut right) = (0, 0);
     for at in 1..n {
-        let mut length = if at < right { z[at - left].min(right - at) } else { 0 };
+        let mut length = if at < right {
+            z[at - left].min(right - at)
+        } else {
+            0
+        };
         while at + length < n && unit(length) == unit(at + length) {
             length += 1;
         }
@@ -130,8 +140,8 @@ fn z_function(n: usize, unit: impl Fn(usize) -> u32) -> Vec<usize> {
     z
 }
 
-/// Share of n-grams that stand earlier in the text too: 1 - distinct / all (own choice of the usual "repetition-n"). In \[0, 1); 0
-/// for a text without an n-gram.
+/// Share of n-grams that stand earlier in the text too: 1 - distinct / all (own choice of the usual
+/// "repetition-n"). In \[0, 1); 0 for a text without an n-gram.
 #[must_use]
 pub fn repeated_share(units: &[u32], n: usize) -> f64 {
     if n == 0 || units.len() < n {
@@ -148,13 +158,21 @@ pub fn repetition_penalty(share: f64, above: f64, penalty: f64) -> f64 {
 }
 
 impl TailLoop {
-    /// The term of a text, and the share of it that loops: (-penalty, share) for a text that was cut and loops, else (0, share).
-    /// `None` for a text that was not cut: it may well end in a repetition that is meant.
+    /// The term of a text, and the share of it that loops: (-penalty, share) for a text that was
+    /// cut and loops, else (0, share). `None` for a text that was not cut: it may well end in a
+    /// repetition that is meant.
     #[must_use]
     pub fn of(&self, text: &str, truncated: bool) -> Option<(f64, f64)> {
         truncated.then(|| {
             let share = tail_loop(&units(text, self.unit), self.times);
-            (if share > self.above { -self.penalty } else { 0.0 }, share)
+            (
+                if share > self.above {
+                    -self.penalty
+                } else {
+                    0.0
+                },
+                share,
+            )
         })
     }
 }
@@ -170,12 +188,18 @@ impl NGrams {
 
 impl Section for Repetition {
     fn check(&self) -> Checked {
-        read::some_function(self.tail_loop.is_some() || self.ngrams.is_some(), "`tail_loop`, `ngrams`")?;
+        read::some_function(
+            self.tail_loop.is_some() || self.ngrams.is_some(),
+            "`tail_loop`, `ngrams`",
+        )?;
         let share = |field: &str, above: f64| {
             if (0.0..1.0).contains(&above) {
                 Ok(())
             } else {
-                Err(PolicyError::at(field, format!("{} is not from 0 to below 1", read::number(above))))
+                Err(PolicyError::at(
+                    field,
+                    format!("{} is not from 0 to below 1", read::number(above)),
+                ))
             }
         };
         if let Some(of) = &self.tail_loop {
@@ -191,7 +215,10 @@ impl Section for Repetition {
         }
         if let Some(of) = &self.ngrams {
             if !(1..=16).contains(&of.n) {
-                return Err(PolicyError::at("ngrams/n", format!("{} is not from 1 to 16", of.n)));
+                return Err(PolicyError::at(
+                    "ngrams/n",
+                    format!("{} is not from 1 to 16", of.n),
+                ));
             }
             share("ngrams/above", of.above)?;
             read::positive("ngrams/penalty", of.penalty)?;
@@ -202,18 +229,36 @@ impl Section for Repetition {
 
     fn explain(&self) -> Vec<Line> {
         let tail = self.tail_loop.as_ref().map(|of| {
-            let unit = if of.unit == Unit::Words { "words" } else { "characters" };
+            let unit = if of.unit == Unit::Words {
+                "words"
+            } else {
+                "characters"
+            };
             let formula = format!(
-                "R - {} if cut and a block of {unit} stands {} or more times at the end and fills more than {} of the text",
+                "R - {} if cut and a block of {unit} stands {} or more times at the end and fills \
+                 more than {} of the text",
                 of.penalty, of.times, of.above
             );
-            Line::new("tail_loop", "tail_loop", formula, "a text that was cut while it went round in circles loses a little")
+            Line::new(
+                "tail_loop",
+                "tail_loop",
+                formula,
+                "a text that was cut while it went round \
+                in circles loses a little",
+            )
         });
         let ngrams = self.ngrams.as_ref().map(|of| {
             let NGrams { n, above, penalty } = of;
-            let formula =
-                format!("R - {penalty} max(share - {above}, 0) / {}, share of repeated {n}-grams", tidy(1.0 - above));
-            Line::new("ngrams", "ngrams", formula, "text that says the same again loses by how much of it does")
+            let formula = format!(
+                "R - {penalty} max(share - {above}, 0) / {}, share of repeated {n}-grams",
+                tidy(1.0 - above)
+            );
+            Line::new(
+                "ngrams",
+                "ngrams",
+                formula,
+                "text that says the same again loses by how much of it does",
+            )
         });
         [tail, ngrams].into_iter().flatten().collect()
     }
@@ -234,7 +279,10 @@ mod tests {
         let n = units.len();
         for block in (1..=n / 2).rev() {
             let tail = &units[n - block..];
-            let repeats = units.rchunks_exact(block).take_while(|chunk| *chunk == tail).count();
+            let repeats = units
+                .rchunks_exact(block)
+                .take_while(|chunk| *chunk == tail)
+                .count();
             if repeats >= times {
                 return as_f64(block * repeats) / as_f64(n);
             }
@@ -244,7 +292,8 @@ mod tests {
 
     #[test]
     fn a_loop_is_found_at_the_end_only() {
-        // "wait no" stands 3 times at the end of 8 words: 6 / 8, but the longest block is what counts: "wait no" itself.
+        // "wait no" stands 3 times at the end of 8 words: 6 / 8, but the longest block is what
+        // counts: "wait no" itself.
         assert!((share("so then wait no wait no wait no") - 0.75).abs() < 1e-12);
         // A block of 2 twice is longer than a block of 1 four times and covers as much.
         assert!((share("x a a a a") - 0.8).abs() < 1e-12);
@@ -256,11 +305,19 @@ mod tests {
 
     #[test]
     fn only_a_cut_text_can_be_caught_in_a_loop() {
-        let tail = TailLoop { unit: Unit::Words, times: 2, above: 0.0, penalty: 0.1 };
+        let tail = TailLoop {
+            unit: Unit::Words,
+            times: 2,
+            above: 0.0,
+            penalty: 0.1,
+        };
         assert_eq!(tail.of("a b a b", false), None);
         assert_eq!(tail.of("a b a b", true), Some((-0.1, 1.0)));
         assert_eq!(tail.of("a b c", true), Some((0.0, 0.0)));
-        assert_eq!(TailLoop { above: 0.5, ..tail }.of("a b c d d", true), Some((0.0, 0.4)));
+        assert_eq!(
+            TailLoop { above: 0.5, ..tail }.of("a b c d d", true),
+            Some((0.0, 0.4))
+        );
     }
 
     #[test]
@@ -271,16 +328,30 @@ mod tests {
         // 0.2 * (0.5 - 0.2) / 0.8
         assert!((repetition_penalty(0.5, 0.2, 0.2) + 0.075).abs() < 1e-12);
         assert!(repetition_penalty(0.1, 0.2, 0.2).abs() < 1e-15);
-        let (term, of) = NGrams { n: 2, above: 0.0, penalty: 0.2 }.of("a b a b a");
+        let (term, of) = NGrams {
+            n: 2,
+            above: 0.0,
+            penalty: 0.2,
+        }
+        .of("a b a b a");
         assert!((term + 0.1).abs() < 1e-12 && (of - 0.5).abs() < 1e-12);
     }
 
     #[test]
     fn a_megabyte_of_anything_is_linear_work() {
-        // The quadratic way would take 2^40 comparisons for each of these, and the test would not end.
-        let texts = ["a".repeat(1 << 20), "ab".repeat(1 << 19) + "c", "a".repeat(1 << 19) + &"b".repeat(1 << 19)];
+        // The quadratic way would take 2^40 comparisons for each of these, and the test would not
+        // end.
+        let texts = [
+            "a".repeat(1 << 20),
+            "ab".repeat(1 << 19) + "c",
+            "a".repeat(1 << 19) + &"b".repeat(1 << 19),
+        ];
         let shares = texts.map(|text| tail_loop(&units(&text, Unit::Characters), 2));
-        assert!((shares[0] - 1.0).abs() < 1e-12 && shares[1].abs() < 1e-15 && (shares[2] - 0.5).abs() < 1e-12);
+        assert!(
+            (shares[0] - 1.0).abs() < 1e-12
+                && shares[1].abs() < 1e-15
+                && (shares[2] - 0.5).abs() < 1e-12
+        );
         assert!(repeated_share(&units(&"a ".repeat(1 << 19), Unit::Words), 16) > 0.99);
     }
 

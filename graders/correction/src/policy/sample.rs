@@ -1,4 +1,5 @@
-//! What a policy sees of an item, and what it makes of it. Holds borrowed facts only; computes nothing.
+//! What a policy sees of an item, and what it makes of it. Holds borrowed facts only; computes
+//! nothing.
 
 use assay_core::{Reward, Score};
 use serde::{Serialize, Serializer};
@@ -10,7 +11,8 @@ use super::consensus::Label;
 pub struct Sample<'a> {
     /// Score after appeal; `None` for a masked item, which gets no reward and does not vote.
     pub score: Option<Score>,
-    /// Whether it passed; `None` for graders without a notion of pass: such an item is neither right nor wrong.
+    /// Whether it passed; `None` for graders without a notion of pass: such an item is neither
+    /// right nor wrong.
     pub pass: Option<bool>,
     /// The backward-corrected outcome; present only when the channel allows a correction.
     pub corrected: Option<Reward>,
@@ -44,8 +46,8 @@ pub struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Whether the part is met: its score is at least `at_least` where that is given, else it passed, else (no notion of pass) its
-    /// score is at least 1/2. `None` without a score.
+    /// Whether the part is met: its score is at least `at_least` where that is given, else it
+    /// passed, else (no notion of pass) its score is at least 1/2. `None` without a score.
     #[must_use]
     pub fn met(&self, at_least: Option<f64>) -> Option<bool> {
         let score = self.score?.get();
@@ -83,7 +85,8 @@ impl<'a> Sample<'a> {
     /// Its length in tokens, if that is a number from 0 up.
     #[must_use]
     pub fn length(&self) -> Option<f64> {
-        self.tokens.filter(|tokens| tokens.is_finite() && *tokens >= 0.0)
+        self.tokens
+            .filter(|tokens| tokens.is_finite() && *tokens >= 0.0)
     }
 }
 
@@ -99,12 +102,13 @@ pub enum TermKind {
     Shape,
     /// A part was not met that cuts the reward; the value is the factor on a reward above 0.
     Gate,
-    /// The value is a factor in \[0, 1\] on what a right answer has above its floor: a wrong answer with the same parts, or the best
-    /// wrong answer of the group that does not stand above it.
+    /// The value is a factor in \[0, 1\] on what a right answer has above its floor: a wrong answer
+    /// with the same parts, or the best wrong answer of the group that does not stand above it.
     Efficiency,
     /// The value is a factor of at least 1 on the same.
     Bonus,
-    /// The value is added; it is at most 0, but for `right_answer_floor`, which gives back what penalties would take below the floor.
+    /// The value is added; it is at most 0, but for `right_answer_floor`, which gives back what
+    /// penalties would take below the floor.
     Penalty,
 }
 
@@ -117,13 +121,19 @@ pub struct Term<'p> {
     pub kind: TermKind,
     /// Its value.
     pub value: f64,
-    /// The quantity it was computed from, where there is one: tokens, calls, work, cost, share of the text that loops.
+    /// The quantity it was computed from, where there is one: tokens, calls, work, cost, share of
+    /// the text that loops.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<f64>,
 }
 
 pub(super) fn term<'p>(name: &'p str, kind: TermKind, value: f64, of: Option<f64>) -> Term<'p> {
-    Term { name, kind, value, of }
+    Term {
+        name,
+        kind,
+        value,
+        of,
+    }
 }
 
 impl Term<'_> {
@@ -142,20 +152,23 @@ fn acting<S: Serializer>(terms: &[Term<'_>], serializer: S) -> Result<S::Ok, S::
     serializer.collect_seq(terms.iter().filter(|term| term.acts()))
 }
 
-/// What a policy made of one item. As JSON it holds how the reward came about, absent where there is nothing to say, and not the
-/// reward itself, which stands beside it.
+/// What a policy made of one item. As JSON it holds how the reward came about, absent where there
+/// is nothing to say, and not the reward itself, which stands beside it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Composed<'p> {
-    /// The reward; `None` for a masked item, one of whose parts is missing, or one whose group agreed on no label.
+    /// The reward; `None` for a masked item, one of whose parts is missing, or one whose group
+    /// agreed on no label.
     #[serde(skip)]
     pub reward: Option<Reward>,
     /// How it came about; empty without a reward. As JSON without the terms that changed nothing.
     #[serde(serialize_with = "acting")]
     pub terms: Vec<Term<'p>>,
-    /// Rewards of the steps, to be added to the reward at the end of each; empty without a `steps` section.
+    /// Rewards of the steps, to be added to the reward at the end of each; empty without a `steps`
+    /// section.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<f64>,
-    /// Probability with which to draw this item among its group; `None` without a `filter` section or a reward.
+    /// Probability with which to draw this item among its group; `None` without a `filter` section
+    /// or a reward.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
     /// Which batch to train it in: `priority` or `compensation`.
@@ -173,7 +186,15 @@ impl Composed<'_> {
     /// Whether there is nothing to say: the reward is the outcome, and nothing stands beside it.
     #[must_use]
     pub fn is_silent(&self) -> bool {
-        let Self { terms, steps, weight, tag, label, missing, .. } = self;
+        let Self {
+            terms,
+            steps,
+            weight,
+            tag,
+            label,
+            missing,
+            ..
+        } = self;
         terms.iter().filter(|term| term.acts()).count() <= 1
             && steps.is_empty()
             && (weight.is_none() && tag.is_none() && label.is_none() && missing.is_none())

@@ -1,5 +1,5 @@
-//! Monotone maps of one number, some of them fitted to the group. Knows neither right nor wrong: a map keeps every order, so it
-//! may be laid over corrected outcomes and raw rewards alike.
+//! Monotone maps of one number, some of them fitted to the group. Knows neither right nor wrong: a
+//! map keeps every order, so it may be laid over corrected outcomes and raw rewards alike.
 
 use std::f64::consts::FRAC_2_PI;
 
@@ -112,7 +112,8 @@ pub fn log_sigmoid(x: f64) -> f64 {
     x.min(0.0) - (-x.abs()).exp().ln_1p()
 }
 
-/// How far `over` goes along `span`, held in \[0, 1\]: 0 up to 0, 1 from `span` on; without a span every number above 0 is beyond it.
+/// How far `over` goes along `span`, held in \[0, 1\]: 0 up to 0, 1 from `span` on; without a span
+/// every number above 0 is beyond it.
 #[must_use]
 pub fn ramp(over: f64, span: f64) -> f64 {
     if over <= 0.0 {
@@ -124,26 +125,32 @@ pub fn ramp(over: f64, span: f64) -> f64 {
     }
 }
 
-/// Preference as reward (PAR, arXiv 2502.18770): mean over the references of sigmoid(k (r - r_ref)). In \[0, 1\]; 1/2 without
-/// references.
+/// Preference as reward (PAR, arXiv 2502.18770): mean over the references of sigmoid(k (r -
+/// r_ref)). In \[0, 1\]; 1/2 without references.
 #[must_use]
 pub fn par(reward: f64, k: f64, references: &[f64]) -> f64 {
     if references.is_empty() {
         return 0.5;
     }
-    references.iter().map(|reference| sigmoid(k * (reward - reference))).sum::<f64>() / as_f64(references.len())
+    references
+        .iter()
+        .map(|reference| sigmoid(k * (reward - reference)))
+        .sum::<f64>()
+        / as_f64(references.len())
 }
 
 /// The 0.85 quantile of the standard normal distribution.
 const Z85: f64 = 1.036_433_389_493_789_8;
 
-/// The number that 85 % of references stay below if they are normal: mean + 1.0364 std (population); `None` without references.
+/// The number that 85 % of references stay below if they are normal: mean + 1.0364 std
+/// (population); `None` without references.
 #[must_use]
 pub fn q85(references: &[f64]) -> Option<f64> {
     moments(references.iter().copied()).map(|(mean, std)| mean + Z85 * std)
 }
 
-/// LSC as PAR's code has it (arXiv 2502.18770): log sigmoid(r - q85) with [`q85`] of the references' rewards. At most 0.
+/// LSC as PAR's code has it (arXiv 2502.18770): log sigmoid(r - q85) with [`q85`] of the
+/// references' rewards. At most 0.
 #[must_use]
 pub fn lsc(reward: f64, q85: f64) -> f64 {
     log_sigmoid(reward - q85)
@@ -155,7 +162,8 @@ pub fn tanh(reward: f64, k: f64, centre: f64) -> f64 {
     (k * (reward - centre)).tanh()
 }
 
-/// (2 / pi) arctan(k (r - centre)), in \[-1, 1\] (a variant in PAR's code, arXiv 2502.18770, scaled to the range of tanh).
+/// (2 / pi) arctan(k (r - centre)), in \[-1, 1\] (a variant in PAR's code, arXiv 2502.18770, scaled
+/// to the range of tanh).
 #[must_use]
 pub fn arctan(reward: f64, k: f64, centre: f64) -> f64 {
     FRAC_2_PI * (k * (reward - centre)).atan()
@@ -167,17 +175,21 @@ pub fn clip(reward: f64, eta: f64) -> f64 {
     (reward - eta).min(0.0)
 }
 
-/// (r - low) / (high - low) held in \[0, 1\], `low` and `high` the least and the greatest of the group. Where all are equal there
-/// is no scale and the number itself is held in \[0, 1\].
+/// (r - low) / (high - low) held in \[0, 1\], `low` and `high` the least and the greatest of the
+/// group. Where all are equal there is no scale and the number itself is held in \[0, 1\].
 #[must_use]
 pub fn min_max(reward: f64, low: f64, high: f64) -> f64 {
     let span = high - low;
-    let scaled = if span > 0.0 && span.is_finite() { (reward - low) / span } else { reward };
+    let scaled = if span > 0.0 && span.is_finite() {
+        (reward - low) / span
+    } else {
+        reward
+    };
     scaled.clamp(0.0, 1.0)
 }
 
-/// Share of `sorted` (ascending) that is below the reward, equal ones counted half: its mid-rank, in \[0, 1\]. Where all of a group
-/// are equal, 1/2; 1/2 of none.
+/// Share of `sorted` (ascending) that is below the reward, equal ones counted half: its mid-rank,
+/// in \[0, 1\]. Where all of a group are equal, 1/2; 1/2 of none.
 #[must_use]
 pub fn rank(reward: f64, sorted: &[f64]) -> f64 {
     if sorted.is_empty() {
@@ -188,7 +200,8 @@ pub fn rank(reward: f64, sorted: &[f64]) -> f64 {
     as_f64(below + not_above) / (2.0 * as_f64(sorted.len()))
 }
 
-/// The bounds mean - k std and mean + k std (population) within which PAR's code clips (arXiv 2502.18770); `None` of none.
+/// The bounds mean - k std and mean + k std (population) within which PAR's code clips (arXiv
+/// 2502.18770); `None` of none.
 #[must_use]
 pub fn deviation(values: &[f64], k: f64) -> Option<(f64, f64)> {
     let (mean, std) = moments(values.iter().copied())?;
@@ -250,12 +263,23 @@ impl Shape {
             }
             Self::Lsc(of) => bounds = q85(&of.references).map(|q85| (q85, q85)),
             Self::Sigmoid(of) => {
-                let number = |level: &Level| if let Level::Number(number) = level { Some(*number) } else { None };
+                let number = |level: &Level| {
+                    if let Level::Number(number) = level {
+                        Some(*number)
+                    } else {
+                        None
+                    }
+                };
                 references = of.references.iter().map(number).collect();
             }
             Self::Tanh(_) | Self::Arctan(_) | Self::Clip(_) | Self::Bounds(_) => {}
         }
-        Fitted { shape: self, sorted, bounds, references }
+        Fitted {
+            shape: self,
+            sorted,
+            bounds,
+            references,
+        }
     }
 }
 
@@ -285,31 +309,44 @@ impl Fitted<'_> {
 
 impl Section for Shape {
     fn check(&self) -> Checked {
-        let steep = |of: &Centred| read::positive("k", of.k).and_then(|()| read::finite("centre", of.centre));
+        let steep = |of: &Centred| {
+            read::positive("k", of.k).and_then(|()| read::finite("centre", of.centre))
+        };
         let checked = match self {
             Self::Sigmoid(of) => read::positive("k", of.k).and_then(|()| {
                 read::listed("references", of.references.len())?;
-                of.references.iter().enumerate().try_for_each(|(at, level)| level.check(&format!("references/{at}")))
+                of.references
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(at, level)| level.check(&format!("references/{at}")))
             }),
             Self::Lsc(of) => read::listed("references", of.references.len()).and_then(|()| {
                 if of.references.len() < 2 {
-                    return Err(PolicyError::at("references", "one reference has no spread; give at least two"));
+                    return Err(PolicyError::at(
+                        "references",
+                        "one reference has no spread; give at least two",
+                    ));
                 }
-                let finite = |(at, value): (usize, &f64)| read::finite(format!("references/{at}"), *value);
+                let finite =
+                    |(at, value): (usize, &f64)| read::finite(format!("references/{at}"), *value);
                 of.references.iter().enumerate().try_for_each(finite)
             }),
             Self::Tanh(of) | Self::Arctan(of) => steep(of),
             Self::Clip(of) => read::finite("eta", of.eta),
-            Self::Bounds(of) => {
-                read::finite("low", of.low).and_then(|()| read::finite("high", of.high)).and_then(|()| {
+            Self::Bounds(of) => read::finite("low", of.low)
+                .and_then(|()| read::finite("high", of.high))
+                .and_then(|()| {
                     let message = format!(
                         "low {} is not below high {}; exchange them",
                         read::number(of.low),
                         read::number(of.high)
                     );
-                    if of.low < of.high { Ok(()) } else { Err(PolicyError::at("low", message)) }
-                })
-            }
+                    if of.low < of.high {
+                        Ok(())
+                    } else {
+                        Err(PolicyError::at("low", message))
+                    }
+                }),
             Self::MinMax(_) | Self::Rank(_) => Ok(()),
             Self::Deviation(of) => read::positive("k", of.k),
         };
@@ -318,17 +355,28 @@ impl Section for Shape {
 
     fn needs<'p>(&'p self, needs: &mut Needs<'p>) {
         if let Self::Sigmoid(of) = self {
-            of.references.iter().for_each(|reference| reference.needs(needs));
+            of.references
+                .iter()
+                .for_each(|reference| reference.needs(needs));
         }
     }
 
     fn explain(&self) -> Vec<Line> {
         let (formula, meaning) = match self {
             Self::Sigmoid(of) => {
-                let references = of.references.iter().map(Level::to_string).collect::<Vec<_>>().join(", ");
+                let references = of
+                    .references
+                    .iter()
+                    .map(Level::to_string)
+                    .collect::<Vec<_>>()
+                    .join(", ");
                 (
-                    format!("mean of sigmoid({} (R - ref)) over ref = {references}", of.k),
-                    "the probability of being preferred to the references, which saturates and so cannot be hacked without end",
+                    format!(
+                        "mean of sigmoid({} (R - ref)) over ref = {references}",
+                        of.k
+                    ),
+                    "the probability of being preferred to the references, which saturates and so \
+                     cannot be hacked without end",
                 )
             }
             Self::Lsc(of) => {
@@ -338,19 +386,30 @@ impl Section for Shape {
                     "little is gained above what 85 % of the references stay below",
                 )
             }
-            Self::Tanh(of) => (format!("tanh({} (R - {}))", of.k, of.centre), "large numbers saturate at -1 and 1"),
-            Self::Arctan(of) => {
-                (format!("2/pi arctan({} (R - {}))", of.k, of.centre), "large numbers saturate slowly at -1 and 1")
-            }
-            Self::Clip(of) => (format!("min(R - {}, 0)", of.eta), "nothing is gained above the bound"),
-            Self::Bounds(of) => (format!("R held from {} to {}", of.low, of.high), "nothing counts outside the bounds"),
+            Self::Tanh(of) => (
+                format!("tanh({} (R - {}))", of.k, of.centre),
+                "large numbers saturate at -1 and 1",
+            ),
+            Self::Arctan(of) => (
+                format!("2/pi arctan({} (R - {}))", of.k, of.centre),
+                "large numbers saturate slowly at -1 and 1",
+            ),
+            Self::Clip(of) => (
+                format!("min(R - {}, 0)", of.eta),
+                "nothing is gained above the bound",
+            ),
+            Self::Bounds(of) => (
+                format!("R held from {} to {}", of.low, of.high),
+                "nothing counts outside the bounds",
+            ),
             Self::MinMax(_) => (
                 "(R - least) / (greatest - least) of the group".to_owned(),
                 "the worst of the group gets 0, the best 1",
             ),
-            Self::Rank(_) => {
-                ("share of the group below R, equals counted half".to_owned(), "only the order within the group counts")
-            }
+            Self::Rank(_) => (
+                "share of the group below R, equals counted half".to_owned(),
+                "only the order within the group counts",
+            ),
             Self::Deviation(of) => (
                 format!("R held within mean -+ {} std of the group", of.k),
                 "outliers of the group count no more than its edge",
@@ -367,7 +426,10 @@ mod tests {
     use super::*;
 
     fn near(found: f64, expected: f64) {
-        assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+        assert!(
+            (found - expected).abs() < 1e-12,
+            "{found} is not {expected}"
+        );
     }
 
     #[test]
@@ -400,7 +462,8 @@ mod tests {
 
     #[test]
     fn lsc_stands_on_the_85th_percentile() {
-        // Mean 2, population std 1: python: 2 + statistics.NormalDist().inv_cdf(.85) = 3.0364333894937896
+        // Mean 2, population std 1: python: 2 + statistics.NormalDist().inv_cdf(.85) =
+        // 3.0364333894937896
         near(q85(&[1.0, 3.0]).unwrap(), 3.036_433_389_493_79);
         // python: math.log(1 / (1 + math.exp(-(2 - 3.0364333894937896))))
         near(lsc(2.0, 3.036_433_389_493_79), -1.340_026_385_135_130_8);
@@ -436,9 +499,13 @@ mod tests {
     fn shapes() -> impl Strategy<Value = Shape> {
         let centred = (0.1..5.0f64, -1.0..1.0f64).prop_map(|(k, centre)| Centred { k, centre });
         prop_oneof![
-            (0.1..5.0f64, -1.0..1.0f64)
-                .prop_map(|(k, at)| Shape::Sigmoid(Par { k, references: vec![Level::Number(at), Level::Number(0.3)] })),
-            (0.0..2.0f64).prop_map(|at| Shape::Lsc(Lsc { references: vec![at, 1.0] })),
+            (0.1..5.0f64, -1.0..1.0f64).prop_map(|(k, at)| Shape::Sigmoid(Par {
+                k,
+                references: vec![Level::Number(at), Level::Number(0.3)]
+            })),
+            (0.0..2.0f64).prop_map(|at| Shape::Lsc(Lsc {
+                references: vec![at, 1.0]
+            })),
             centred.clone().prop_map(Shape::Tanh),
             centred.prop_map(Shape::Arctan),
             (-1.0..1.0f64).prop_map(|eta| Shape::Clip(Clip { eta })),

@@ -1,5 +1,6 @@
-//! Rewards of steps from the scores of a process reward model. They stand beside the reward and never change it: the return from
-//! step k is the reward plus the sum of the step rewards from k on.
+//! Rewards of steps from the scores of a process reward model. They stand beside the reward and
+//! never change it: the return from step k is the reward plus the sum of the step rewards from k
+//! on.
 
 use serde::{Deserialize, Serialize};
 
@@ -35,11 +36,18 @@ pub struct ClipSteps {
     pub eta: f64,
 }
 
-/// Delta (arXiv 2410.15115): for K steps r_k = PRM_k - PRM_(k+1) for k < K - 1, r_(K-1) = PRM_(K-1), r_K = 0. The sum from step k
-/// is PRM_k, so the return is bounded however many steps there are. One step gets 0; a score that is no number counts as 0.
+/// Delta (arXiv 2410.15115): for K steps r_k = PRM_k - PRM_(k+1) for k < K - 1, r_(K-1) =
+/// PRM_(K-1), r_K = 0. The sum from step k is PRM_k, so the return is bounded however many steps
+/// there are. One step gets 0; a score that is no number counts as 0.
 #[must_use]
 pub fn delta_steps(scores: &[f64], alpha: f64) -> Vec<f64> {
-    let score = |at: usize| scores.get(at).copied().filter(|score| score.is_finite()).unwrap_or(0.0);
+    let score = |at: usize| {
+        scores
+            .get(at)
+            .copied()
+            .filter(|score| score.is_finite())
+            .unwrap_or(0.0)
+    };
     let last = scores.len().saturating_sub(1);
     let step = |at: usize| match at {
         at if at >= last => 0.0,
@@ -49,11 +57,20 @@ pub fn delta_steps(scores: &[f64], alpha: f64) -> Vec<f64> {
     (0..scores.len()).map(|at| alpha * step(at)).collect()
 }
 
-/// Clip (arXiv 2410.15115): r_k = min(PRM_k - eta, 0): a step can cost and never pay, so more steps gain nothing. A score that is
-/// no number counts as `eta`.
+/// Clip (arXiv 2410.15115): r_k = min(PRM_k - eta, 0): a step can cost and never pay, so more steps
+/// gain nothing. A score that is no number counts as `eta`.
 #[must_use]
 pub fn clip_steps(scores: &[f64], alpha: f64, eta: f64) -> Vec<f64> {
-    scores.iter().map(|score| if score.is_finite() { alpha * super::shape::clip(*score, eta) } else { 0.0 }).collect()
+    scores
+        .iter()
+        .map(|score| {
+            if score.is_finite() {
+                alpha * super::shape::clip(*score, eta)
+            } else {
+                0.0
+            }
+        })
+        .collect()
 }
 
 impl Steps {
@@ -71,9 +88,8 @@ impl Section for Steps {
     fn check(&self) -> Checked {
         match self {
             Self::Delta(of) => read::within("delta/alpha", of.alpha, 0.0, 1.0),
-            Self::Clip(of) => {
-                read::within("clip/alpha", of.alpha, 0.0, 1.0).and_then(|()| read::within("clip/eta", of.eta, 0.0, 1.0))
-            }
+            Self::Clip(of) => read::within("clip/alpha", of.alpha, 0.0, 1.0)
+                .and_then(|()| read::within("clip/eta", of.eta, 0.0, 1.0)),
         }
     }
 
@@ -81,8 +97,10 @@ impl Section for Steps {
         let meaning = "rewards of steps, beside the reward";
         match self {
             Self::Delta(of) => {
-                let formula =
-                    format!("r_k = {} (s_k - s_(k+1)), the last but one {} s_k, the last 0", of.alpha, of.alpha);
+                let formula = format!(
+                    "r_k = {} (s_k - s_(k+1)), the last but one {} s_k, the last 0",
+                    of.alpha, of.alpha
+                );
                 vec![Line::new("delta", "delta", formula, meaning)]
             }
             Self::Clip(of) => {
@@ -99,7 +117,11 @@ mod tests {
 
     fn near(found: &[f64], expected: &[f64]) {
         assert!(
-            found.len() == expected.len() && found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12),
+            found.len() == expected.len()
+                && found
+                    .iter()
+                    .zip(expected)
+                    .all(|(a, b)| (a - b).abs() < 1e-12),
             "{found:?}"
         );
     }
@@ -107,9 +129,15 @@ mod tests {
     #[test]
     fn delta_telescopes() {
         // 0.9 - 0.4, 0.4 - 0.7, 0.7, 0
-        near(&delta_steps(&[0.9, 0.4, 0.7, 0.2], 1.0), &[0.5, -0.3, 0.7, 0.0]);
+        near(
+            &delta_steps(&[0.9, 0.4, 0.7, 0.2], 1.0),
+            &[0.5, -0.3, 0.7, 0.0],
+        );
         let half = delta_steps(&[0.9, 0.4, 0.7, 0.2], 0.5);
-        assert!((half.iter().sum::<f64>() - 0.45).abs() < 1e-12, "the return of the first step is alpha PRM_1");
+        assert!(
+            (half.iter().sum::<f64>() - 0.45).abs() < 1e-12,
+            "the return of the first step is alpha PRM_1"
+        );
         near(&delta_steps(&[0.9], 1.0), &[0.0]);
         near(&delta_steps(&[], 1.0), &[]);
     }

@@ -1,6 +1,7 @@
-//! Values of arms: categories of prompts, or single prompts, that are drawn by a softmax (SEC, DUMP). What an arm earns is how
-//! much its prompts can teach by the noise-aware posterior, and not the mean |advantage| of the papers: a z-score keeps its unit
-//! scale on solved and hopeless prompts when verdicts are noisy, so noise alone would keep an arm attractive.
+//! Values of arms: categories of prompts, or single prompts, that are drawn by a softmax (SEC,
+//! DUMP). What an arm earns is how much its prompts can teach by the noise-aware posterior, and not
+//! the mean |advantage| of the papers: a z-score keeps its unit scale on solved and hopeless
+//! prompts when verdicts are noisy, so noise alone would keep an arm attractive.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +9,8 @@ use assay_core::Visit;
 
 use crate::group::{Grid, Prior};
 
-/// What a visit earns its arm: 4 E\[p (1 - p)\] of the posterior of p by its verdicts alone, with the uniform prior; in \[0, 1\],
-/// and the scale of a reward of a bandit. 2/3 without verdicts.
+/// What a visit earns its arm: 4 E\[p (1 - p)\] of the posterior of p by its verdicts alone, with
+/// the uniform prior; in \[0, 1\], and the scale of a reward of a bandit. 2/3 without verdicts.
 #[must_use]
 pub fn earned(grid: &Grid, judged: u32, passes: u32) -> f64 {
     let passes = passes.min(judged);
@@ -22,7 +23,8 @@ pub fn earned(grid: &Grid, judged: u32, passes: u32) -> f64 {
     (4.0 * grid.posterior(Prior::UNIFORM, k, fails).spread()).clamp(0.0, 1.0)
 }
 
-/// [`earned`] of the few pairs of counts that come up in many visits to one channel, each computed once.
+/// [`earned`] of the few pairs of counts that come up in many visits to one channel, each computed
+/// once.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Earnings(BTreeMap<(u32, u32), f64>);
 
@@ -30,32 +32,42 @@ impl Earnings {
     /// What this visit earns its arm; always with the same grid.
     pub fn of(&mut self, grid: &Grid, visit: &Visit) -> f64 {
         let Visit { judged, passes, .. } = *visit;
-        *self.0.entry((judged, passes)).or_insert_with(|| earned(grid, judged, passes))
+        *self
+            .0
+            .entry((judged, passes))
+            .or_insert_with(|| earned(grid, judged, passes))
     }
 }
 
 /// What an arm without a visit counts as earning: [`earned`] of the prior, 4 (1/2 - 1/3).
 pub const UNVISITED: f64 = 2.0 / 3.0;
 
-/// Q of an arm after what it earned at each step, oldest first: Q + a (earned - Q), starting at [`UNVISITED`] (SEC, arXiv
-/// 2505.14970, which starts at 0; here an unvisited arm keeps the value of its prior). `rate` a in \[0, 1\].
+/// Q of an arm after what it earned at each step, oldest first: Q + a (earned - Q), starting at
+/// [`UNVISITED`] (SEC, arXiv 2505.14970, which starts at 0; here an unvisited arm keeps the value
+/// of its prior). `rate` a in \[0, 1\].
 #[must_use]
 pub fn sec(rate: f64, earned: impl IntoIterator<Item = f64>) -> f64 {
-    earned.into_iter().fold(UNVISITED, |q, earned| q + rate * (earned - q))
+    earned
+        .into_iter()
+        .fold(UNVISITED, |q, earned| q + rate * (earned - q))
 }
 
-/// Upper confidence bound of an arm: `mean` of what its last visits earned + sqrt(2 ln(N + 1) / (n + 1)), n rollouts of this arm
-/// and N of all (DUMP, arXiv 2504.09710).
+/// Upper confidence bound of an arm: `mean` of what its last visits earned + sqrt(2 ln(N + 1) / (n
+/// + 1)), n rollouts of this arm and N of all (DUMP, arXiv 2504.09710).
 #[must_use]
 pub fn dump(mean: f64, rollouts: f64, all: f64) -> f64 {
     mean + (2.0 * (all.max(0.0) + 1.0).ln() / (rollouts.max(0.0) + 1.0)).sqrt()
 }
 
-/// exp(value / temperature), each over their sum; finite values, `temperature` above 0. Nothing for no values.
+/// exp(value / temperature), each over their sum; finite values, `temperature` above 0. Nothing for
+/// no values.
 #[must_use]
 pub fn softmax(values: &[f64], temperature: f64) -> Vec<f64> {
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut shares: Vec<f64> = values.iter().map(|value| ((value - most) / temperature).exp()).collect();
+    let mut shares: Vec<f64> = values
+        .iter()
+        .map(|value| ((value - most) / temperature).exp())
+        .collect();
     let sum: f64 = shares.iter().sum();
     shares.iter_mut().for_each(|share| *share /= sum);
     shares
@@ -79,7 +91,8 @@ mod tests {
 
     #[test]
     fn noise_does_not_make_a_solved_prompt_earn() {
-        // 7 of 8 through (0.1, 0.2): four times the 0.116291 of the posterior; a clean verifier's would be 4 * 8 * 2 / 110.
+        // 7 of 8 through (0.1, 0.2): four times the 0.116291 of the posterior; a clean verifier's
+        // would be 4 * 8 * 2 / 110.
         let noisy = Grid::new(Rates::new(0.1, 0.2).unwrap()).unwrap();
         assert!((earned(&noisy, 8, 7) - 0.465_164).abs() < 1e-5);
         assert!(earned(&noisy, 8, 7) < earned(&Grid::new(Rates::CLEAN).unwrap(), 8, 7));

@@ -1,5 +1,5 @@
-//! A belief about the share of right answers to a prompt that fades from visit to visit, and how near it lies to what is wished
-//! for (MoPPS). Chooses nothing.
+//! A belief about the share of right answers to a prompt that fades from visit to visit, and how
+//! near it lies to what is wished for (MoPPS). Chooses nothing.
 
 use assay_core::Visit;
 use serde::Serialize;
@@ -8,9 +8,10 @@ use crate::group::{Grid, Posterior, Prior};
 
 /// Beta prior and faded verdicts of one prompt.
 ///
-/// With alpha' = d alpha + (1 - d) alpha0 + passes at each visit, and likewise beta with fails (MoPPS, arXiv 2507.04632), alpha is
-/// alpha0 plus the passes of all visits, each faded by d for every visit since: that sum is what is kept here. Visits fade by
-/// their order and not by their step, because a prompt that nobody asked has not changed in the record.
+/// With alpha' = d alpha + (1 - d) alpha0 + passes at each visit, and likewise beta with fails
+/// (MoPPS, arXiv 2507.04632), alpha is alpha0 plus the passes of all visits, each faded by d for
+/// every visit since: that sum is what is kept here. Visits fade by their order and not by their
+/// step, because a prompt that nobody asked has not changed in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Belief {
     /// alpha0 plus faded passes.
@@ -25,15 +26,21 @@ impl Belief {
     /// The belief before any visit.
     #[must_use]
     pub fn new(prior: Prior) -> Self {
-        Self { alpha: prior.alpha, beta: prior.beta, prior }
+        Self {
+            alpha: prior.alpha,
+            beta: prior.beta,
+            prior,
+        }
     }
 
-    /// The belief after these visits, oldest first; `discount` d from 0 (only the last visit counts) to 1 (nothing fades). Visits
-    /// without a verdict fade nothing.
+    /// The belief after these visits, oldest first; `discount` d from 0 (only the last visit
+    /// counts) to 1 (nothing fades). Visits without a verdict fade nothing.
     #[must_use]
     pub fn after(prior: Prior, discount: f64, visits: &[Visit]) -> Self {
         let judged = visits.iter().filter(|visit| visit.judged > 0);
-        judged.fold(Self::new(prior), |belief, visit| belief.seen(discount, visit))
+        judged.fold(Self::new(prior), |belief, visit| {
+            belief.seen(discount, visit)
+        })
     }
 
     fn seen(self, d: f64, visit: &Visit) -> Self {
@@ -46,16 +53,26 @@ impl Belief {
         }
     }
 
-    /// The posterior of the true share behind the verdicts of a channel: the prior is of the truth, the verdicts are noisy.
+    /// The posterior of the true share behind the verdicts of a channel: the prior is of the truth,
+    /// the verdicts are noisy.
     #[must_use]
     pub fn posterior(&self, grid: &Grid) -> Posterior {
-        grid.posterior(self.prior, self.alpha - self.prior.alpha, self.beta - self.prior.beta)
+        grid.posterior(
+            self.prior,
+            self.alpha - self.prior.alpha,
+            self.beta - self.prior.beta,
+        )
     }
 
-    /// Mean of the true share, in (0, 1): alpha / (alpha + beta) for a clean channel, else that of [`Belief::posterior`].
+    /// Mean of the true share, in (0, 1): alpha / (alpha + beta) for a clean channel, else that of
+    /// [`Belief::posterior`].
     #[must_use]
     pub fn mean(&self, grid: &Grid) -> f64 {
-        if grid.is_clean() { self.alpha / (self.alpha + self.beta) } else { self.posterior(grid).mean() }
+        if grid.is_clean() {
+            self.alpha / (self.alpha + self.beta)
+        } else {
+            self.posterior(grid).mean()
+        }
     }
 
     /// Thompson's draw of the true share: the quantile of `u`, which is uniform in \[0, 1).
@@ -75,8 +92,9 @@ pub enum Wish {
 }
 
 impl Wish {
-    /// 1 - (distance / greatest possible distance)^2: 1 where the wish is met, 0 at the end of \[0, 1\] that is farthest from it.
-    /// MoPPS takes the prompts of least squared distance, which is the same order.
+    /// 1 - (distance / greatest possible distance)^2: 1 where the wish is met, 0 at the end of \[0,
+    /// 1\] that is farthest from it. MoPPS takes the prompts of least squared distance, which is
+    /// the same order.
     #[must_use]
     pub fn value(self, p: f64) -> f64 {
         let (low, high) = match self {
@@ -85,7 +103,11 @@ impl Wish {
         };
         let distance = (low - p).max(p - high).max(0.0);
         let greatest = low.max(1.0 - high);
-        if greatest > 0.0 { (1.0 - (distance / greatest).powi(2)).clamp(0.0, 1.0) } else { 1.0 }
+        if greatest > 0.0 {
+            (1.0 - (distance / greatest).powi(2)).clamp(0.0, 1.0)
+        } else {
+            1.0
+        }
     }
 }
 
@@ -97,7 +119,11 @@ mod tests {
     use crate::Rates;
 
     fn visit(judged: u32, passes: u32) -> Visit {
-        Visit { judged, passes, ..Visit::default() }
+        Visit {
+            judged,
+            passes,
+            ..Visit::default()
+        }
     }
 
     fn clean() -> Grid {
@@ -106,15 +132,27 @@ mod tests {
 
     #[test]
     fn old_visits_fade() {
-        // 8 of 8, then 2 of 8, d = 1/2: alpha 0.5 * (1 + 8) + 0.5 + 2 = 7; beta 0.5 * 1 + 0.5 + 6 = 7.
-        let belief = Belief::after(Prior::UNIFORM, 0.5, &[visit(8, 8), visit(0, 0), visit(8, 2)]);
+        // 8 of 8, then 2 of 8, d = 1/2: alpha 0.5 * (1 + 8) + 0.5 + 2 = 7; beta 0.5 * 1 + 0.5 + 6 =
+        // 7.
+        let belief = Belief::after(
+            Prior::UNIFORM,
+            0.5,
+            &[visit(8, 8), visit(0, 0), visit(8, 2)],
+        );
         assert!((belief.alpha - 7.0).abs() < 1e-12 && (belief.beta - 7.0).abs() < 1e-12);
         assert!((belief.mean(&clean()) - 0.5).abs() < 1e-12);
     }
 
     #[test]
     fn an_unvisited_prompt_has_its_prior() {
-        let belief = Belief::after(Prior { alpha: 1.0, beta: 3.0 }, 0.5, &[]);
+        let belief = Belief::after(
+            Prior {
+                alpha: 1.0,
+                beta: 3.0,
+            },
+            0.5,
+            &[],
+        );
         assert!((belief.mean(&clean()) - 0.25).abs() < 1e-12);
         // Beta(1, 3): 1 - (1 - p)^3 = 1/2 at p = 1 - 0.5^(1/3) = 0.206299.
         assert!((belief.draw(&clean(), 0.5) - 0.206_299).abs() < 1e-3);
@@ -122,9 +160,9 @@ mod tests {
 
     #[test]
     fn noise_is_taken_out_of_the_belief() {
-        // 3 of 10 behind (0.3, 0) are what wrong answers alone give: less than the 4/12 of clean verdicts.
-        // P=[(i+.5)/64 for i in range(64)]; q=[.3+.7*p for p in P]; w=[a**3*(1-a)**7 for a in q]
-        // sum(a*b for a,b in zip(P,w))/sum(w)
+        // 3 of 10 behind (0.3, 0) are what wrong answers alone give: less than the 4/12 of clean
+        // verdicts. P=[(i+.5)/64 for i in range(64)]; q=[.3+.7*p for p in P]; w=[a**3*(1-a)**7 for
+        // a in q] sum(a*b for a,b in zip(P,w))/sum(w)
         let belief = Belief::after(Prior::UNIFORM, 1.0, &[visit(10, 3)]);
         let noisy = belief.mean(&Grid::new(Rates::new(0.3, 0.0).unwrap()).unwrap());
         assert!((noisy - 0.176_487).abs() < 1e-6, "{noisy}");

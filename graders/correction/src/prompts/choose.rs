@@ -1,5 +1,5 @@
-//! Which prompts to sample next, and how many rollouts of each. Puts the parts of this folder together; every formula is in its
-//! own file.
+//! Which prompts to sample next, and how many rollouts of each. Puts the parts of this folder
+//! together; every formula is in its own file.
 
 use assay_core::Visit;
 use serde::Serialize;
@@ -39,12 +39,14 @@ pub struct Suggestion {
     pub value: f64,
 }
 
-/// Prompts to sample next, best value first, each at most once; `random` gives numbers uniform in \[0, 1).
+/// Prompts to sample next, best value first, each at most once; `random` gives numbers uniform in
+/// \[0, 1).
 ///
-/// A share [`Suggest::unvisited`] of the places goes to prompts without a verdict first, chosen by the same strategy; they
-/// compete for the other places with the value of their prior. Equal values are ordered at random. The same candidates, settings
-/// and numbers give the same answer. Fewer than asked where there are fewer candidates, where the filter keeps fewer, or where
-/// the budget does not hold more.
+/// A share [`Suggest::unvisited`] of the places goes to prompts without a verdict first, chosen by
+/// the same strategy; they compete for the other places with the value of their prior. Equal values
+/// are ordered at random. The same candidates, settings and numbers give the same answer. Fewer
+/// than asked where there are fewer candidates, where the filter keeps fewer, or where the budget
+/// does not hold more.
 ///
 /// # Errors
 /// The first setting outside its limits.
@@ -55,25 +57,44 @@ pub fn suggest(
 ) -> Result<Vec<Suggestion>, BadSetting> {
     settings.check()?;
     let rates = settings.rates.unwrap_or(Rates::CLEAN);
-    let grid = Grid::new(rates).ok_or(BadSetting { field: "rates", must: "below 1 together" })?;
-    let affordable = settings.budget.map_or(u64::MAX, |budget| budget / u64::from(settings.least));
-    let count = usize::try_from(affordable.min(u64::from(settings.count))).unwrap_or(usize::MAX).min(candidates.len());
+    let grid = Grid::new(rates).ok_or(BadSetting {
+        field: "rates",
+        must: "below 1 together",
+    })?;
+    let affordable = settings
+        .budget
+        .map_or(u64::MAX, |budget| budget / u64::from(settings.least));
+    let count = usize::try_from(affordable.min(u64::from(settings.count)))
+        .unwrap_or(usize::MAX)
+        .min(candidates.len());
     let mut chosen = match settings.strategy {
         Strategy::Mopps | Strategy::Vade | Strategy::Filter => {
             by_value(candidates, settings, &grid, count, &mut random)
         }
-        Strategy::Sec | Strategy::Dump => arms::by_arm(candidates, settings, &grid, count, &mut random),
+        Strategy::Sec | Strategy::Dump => {
+            arms::by_arm(candidates, settings, &grid, count, &mut random)
+        }
     };
     // A stable sort keeps the random order of equal values.
     chosen.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let rollouts = divide(candidates, settings, &grid, &chosen);
-    Ok(chosen.into_iter().zip(rollouts).map(|((at, value), rollouts)| Suggestion { at, rollouts, value }).collect())
+    Ok(chosen
+        .into_iter()
+        .zip(rollouts)
+        .map(|((at, value), rollouts)| Suggestion {
+            at,
+            rollouts,
+            value,
+        })
+        .collect())
 }
 
 /// Places for prompts nobody visited.
 pub(super) fn reserved(settings: &Suggest, count: usize) -> usize {
     let wanted = settings.unvisited * as_f64(count);
-    (0..count).take_while(|places| as_f64(*places) < wanted).count()
+    (0..count)
+        .take_while(|places| as_f64(*places) < wanted)
+        .count()
 }
 
 /// The prompts of greatest value.
@@ -86,7 +107,8 @@ fn by_value(
 ) -> Vec<(usize, f64)> {
     let mut order: Vec<(usize, f64, f64)> = Vec::with_capacity(candidates.len());
     for (at, candidate) in candidates.iter().enumerate() {
-        // Both numbers are drawn for every prompt, so that one prompt's visits change no other's luck.
+        // Both numbers are drawn for every prompt, so that one prompt's visits change no other's
+        // luck.
         let (draw, tie) = (random(), random());
         if let Some(value) = value(candidate, settings, grid, draw) {
             order.push((at, value, tie));
@@ -106,51 +128,98 @@ fn by_value(
     for taken in taken.iter_mut().filter(|taken| !**taken).take(left) {
         *taken = true;
     }
-    order.into_iter().zip(taken).filter(|(_, taken)| *taken).map(|((at, value, _), _)| (at, value)).collect()
+    order
+        .into_iter()
+        .zip(taken)
+        .filter(|(_, taken)| *taken)
+        .map(|((at, value, _), _)| (at, value))
+        .collect()
 }
 
 /// What one prompt is worth; `None` where it is filtered out.
 fn value(candidate: &Candidate<'_>, settings: &Suggest, grid: &Grid, draw: f64) -> Option<f64> {
-    let Suggest { prior, discount, .. } = *settings;
-    let believed = |belief: Belief| if settings.thompson { belief.draw(grid, draw) } else { belief.mean(grid) };
+    let Suggest {
+        prior, discount, ..
+    } = *settings;
+    let believed = |belief: Belief| {
+        if settings.thompson {
+            belief.draw(grid, draw)
+        } else {
+            belief.mean(grid)
+        }
+    };
     match settings.strategy {
         Strategy::Vade => {
-            let belief = vade::two_scale(prior, discount, settings.slow_discount, candidate.visits, grid);
+            let belief = vade::two_scale(
+                prior,
+                discount,
+                settings.slow_discount,
+                candidate.visits,
+                grid,
+            );
             Some(vade::gain(believed(belief), grid.rates()))
         }
         Strategy::Filter => {
             let p = Belief::after(prior, discount, candidate.visits).mean(grid);
             let [low, high] = settings.bounds();
             // A prior outside the band is no reason never to look at a prompt.
-            let kept = if candidate.is_unvisited() { [0.0, 1.0] } else { [low, high] };
+            let kept = if candidate.is_unvisited() {
+                [0.0, 1.0]
+            } else {
+                [low, high]
+            };
             filter::learnability(p, kept[0], kept[1])
         }
-        _ => Some(settings.wish().value(believed(Belief::after(prior, discount, candidate.visits)))),
+        _ => Some(settings.wish().value(believed(Belief::after(
+            prior,
+            discount,
+            candidate.visits,
+        )))),
     }
 }
 
 /// Rollouts of each chosen prompt.
-fn divide(candidates: &[Candidate<'_>], settings: &Suggest, grid: &Grid, chosen: &[(usize, f64)]) -> Vec<u32> {
-    let Suggest { rollouts, least, most, .. } = *settings;
+fn divide(
+    candidates: &[Candidate<'_>],
+    settings: &Suggest,
+    grid: &Grid,
+    chosen: &[(usize, f64)],
+) -> Vec<u32> {
+    let Suggest {
+        rollouts,
+        least,
+        most,
+        ..
+    } = *settings;
     let n = u64::try_from(chosen.len()).unwrap_or(u64::MAX);
     let budget = settings.budget.unwrap_or(u64::from(rollouts) * n);
     let believed = |at: usize| {
-        let visits = candidates.get(at).map_or(&[][..], |candidate| candidate.visits);
+        let visits = candidates
+            .get(at)
+            .map_or(&[][..], |candidate| candidate.visits);
         Belief::after(settings.prior, settings.discount, visits).mean(grid)
     };
     let schedule = match settings.allocation {
         Allocation::Even => return even(chosen.len(), budget, least, most),
         Allocation::Knapsack => {
-            let need = |(at, _): &(usize, f64)| Need { p: believed(*at), rates: grid.rates(), least, most };
+            let need = |(at, _): &(usize, f64)| Need {
+                p: believed(*at),
+                rates: grid.rates(),
+                least,
+                most,
+            };
             let needs: Vec<Need> = chosen.iter().map(need).collect();
-            return knapsack::allocate(&needs, budget).unwrap_or_else(|| even(needs.len(), budget, least, most));
+            return knapsack::allocate(&needs, budget)
+                .unwrap_or_else(|| even(needs.len(), budget, least, most));
         }
         Allocation::Dars => Schedule::EqualTreatment,
         Allocation::DarsHw => Schedule::HardnessWeighted,
     };
     let base = u64::from(rollouts) * n;
     let mut given = even(chosen.len(), budget.min(base), least, most);
-    let mut left = settings.budget.map_or(u64::MAX, |budget| budget.saturating_sub(base));
+    let mut left = settings
+        .budget
+        .map_or(u64::MAX, |budget| budget.saturating_sub(base));
     for ((at, _), given) in chosen.iter().zip(&mut given) {
         let wanted = dars::extra(schedule, Scale::Deviation, *given, believed(*at), most);
         let extra = u32::try_from(left).unwrap_or(u32::MAX).min(wanted);
@@ -164,7 +233,11 @@ fn divide(candidates: &[Candidate<'_>], settings: &Suggest, grid: &Grid, chosen:
 fn even(n: usize, budget: u64, least: u32, most: u32) -> Vec<u32> {
     let parts = u64::try_from(n.max(1)).unwrap_or(u64::MAX);
     let (each, left) = (budget / parts, budget % parts);
-    let part = |at: u64| u32::try_from(each + u64::from(at < left)).unwrap_or(u32::MAX).clamp(least, most);
+    let part = |at: u64| {
+        u32::try_from(each + u64::from(at < left))
+            .unwrap_or(u32::MAX)
+            .clamp(least, most)
+    };
     (0..parts).take(n).map(part).collect()
 }
 
@@ -185,11 +258,20 @@ mod tests {
     }
 
     fn visit(step: i64, judged: u32, passes: u32) -> Visit {
-        Visit { step: Some(step), judged, passes, ..Visit::default() }
+        Visit {
+            step: Some(step),
+            judged,
+            passes,
+            ..Visit::default()
+        }
     }
 
     fn candidate<'a>(key: &'a str, visits: &'a [Visit]) -> Candidate<'a> {
-        Candidate { key, visits, category: None }
+        Candidate {
+            key,
+            visits,
+            category: None,
+        }
     }
 
     fn settings(text: &str) -> Suggest {
@@ -202,17 +284,30 @@ mod tests {
 
     #[test]
     fn even_prompts_come_before_solved_and_hopeless_ones() {
-        let visits = [[visit(1, 8, 8)], [visit(1, 8, 4)], [visit(1, 8, 0)], [visit(1, 8, 6)]];
+        let visits = [
+            [visit(1, 8, 8)],
+            [visit(1, 8, 4)],
+            [visit(1, 8, 0)],
+            [visit(1, 8, 6)],
+        ];
         let candidates = ["a", "b", "c", "d"].map(|key| key).into_iter().zip(&visits);
-        let candidates: Vec<_> = candidates.map(|(key, visits)| candidate(key, visits)).collect();
+        let candidates: Vec<_> = candidates
+            .map(|(key, visits)| candidate(key, visits))
+            .collect();
         for strategy in ["mopps", "vade", "filter"] {
-            let settings = settings(&format!(r#"{{"strategy": "{strategy}", "thompson": false, "count": 2}}"#));
+            let settings = settings(&format!(
+                r#"{{"strategy": "{strategy}", "thompson": false, "count": 2}}"#
+            ));
             let got = suggest(&candidates, &settings, dice(1)).unwrap();
             assert_eq!(keys(&got), [1, 3], "{strategy}");
             assert!(got.iter().all(|suggestion| suggestion.rollouts == 8));
         }
         let all = settings(r#"{"strategy": "filter"}"#);
-        assert_eq!(suggest(&candidates, &all, dice(1)).unwrap().len(), 2, "the filter keeps two of four");
+        assert_eq!(
+            suggest(&candidates, &all, dice(1)).unwrap().len(),
+            2,
+            "the filter keeps two of four"
+        );
     }
 
     #[test]
@@ -235,7 +330,8 @@ mod tests {
         let mut candidates = vec![candidate("old", &good); 40];
         candidates.push(candidate("new", &[]));
         for strategy in ["mopps", "vade", "sec", "dump", "filter"] {
-            // A prior that makes new prompts look hopeless, so that only their places can save them.
+            // A prior that makes new prompts look hopeless, so that only their places can save
+            // them.
             let settings = settings(&format!(
                 r#"{{"strategy": "{strategy}", "thompson": false, "count": 10, "prior": {{"alpha": 0.1, "beta": 9}}}}"#
             ));
@@ -248,17 +344,28 @@ mod tests {
     #[test]
     fn categories_share_what_their_prompts_earned() {
         let (solved, even) = ([visit(1, 64, 64)], [visit(1, 64, 32)]);
-        let named = |visits, category| Candidate { key: "", visits, category: Some(category) };
+        let named = |visits, category| Candidate {
+            key: "",
+            visits,
+            category: Some(category),
+        };
         let mut candidates = vec![named(&solved[..], "solved"); 20];
         candidates.extend(vec![named(&even[..], "even"); 20]);
         let settings = settings(r#"{"strategy": "sec", "count": 10, "step_size": 1.0}"#);
         let got = suggest(&candidates, &settings, dice(3)).unwrap();
         // 0.06 against 0.98 at temperature 0.1: one in ten thousand.
         assert!(got.iter().all(|suggestion| suggestion.at >= 20));
-        let all = Suggest { count: 40, ..settings };
+        let all = Suggest {
+            count: 40,
+            ..settings
+        };
         let mut every = keys(&suggest(&candidates, &all, dice(3)).unwrap());
         every.sort_unstable();
-        assert_eq!(every, (0..40).collect::<Vec<_>>(), "an arm that is used up leaves the rest to the others");
+        assert_eq!(
+            every,
+            (0..40).collect::<Vec<_>>(),
+            "an arm that is used up leaves the rest to the others"
+        );
     }
 
     #[test]
@@ -267,9 +374,14 @@ mod tests {
         let candidates: Vec<_> = visits.iter().map(|visits| candidate("", visits)).collect();
         for allocation in ["even", "knapsack", "dars", "dars_hw"] {
             for budget in [2, 5, 7, 24, 29, 60] {
-                let text = format!(r#"{{"thompson": false, "allocation": "{allocation}", "budget": {budget}}}"#);
+                let text = format!(
+                    r#"{{"thompson": false, "allocation": "{allocation}", "budget": {budget}}}"#
+                );
                 let got = suggest(&candidates, &settings(&text), dice(1)).unwrap();
-                let sum: u64 = got.iter().map(|suggestion| u64::from(suggestion.rollouts)).sum();
+                let sum: u64 = got
+                    .iter()
+                    .map(|suggestion| u64::from(suggestion.rollouts))
+                    .sum();
                 assert!(sum <= budget, "{allocation} {budget}: {sum}");
                 assert!(got.iter().all(|suggestion| suggestion.rollouts >= 2));
                 assert_eq!(
@@ -296,7 +408,12 @@ mod tests {
         for allocation in ["knapsack", "dars", "dars_hw"] {
             let settings = settings(&format!(r#"{{"allocation": "{allocation}"}}"#));
             let got = suggest(&candidates, &settings, dice(1)).unwrap();
-            let of = |at| got.iter().find(|suggestion| suggestion.at == at).unwrap().rollouts;
+            let of = |at| {
+                got.iter()
+                    .find(|suggestion| suggestion.at == at)
+                    .unwrap()
+                    .rollouts
+            };
             assert!(of(0) > of(1), "{allocation}");
         }
     }
@@ -304,7 +421,10 @@ mod tests {
     #[test]
     fn nothing_comes_of_nothing() {
         assert_eq!(suggest(&[], &Suggest::default(), dice(1)), Ok(vec![]));
-        let bad = Suggest { count: 0, ..Suggest::default() };
+        let bad = Suggest {
+            count: 0,
+            ..Suggest::default()
+        };
         assert_eq!(suggest(&[], &bad, dice(1)).unwrap_err().field, "count");
     }
 

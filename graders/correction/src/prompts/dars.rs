@@ -1,5 +1,5 @@
-//! How many more rollouts a hard prompt should get beside those it had (DARS, arXiv 2508.13755). Divides no budget; that is
-//! [`knapsack`](super::knapsack).
+//! How many more rollouts a hard prompt should get beside those it had (DARS, arXiv 2508.13755).
+//! Divides no budget; that is [`knapsack`](super::knapsack).
 
 /// What the extra rollouts bring a hard prompt up to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,7 +10,8 @@ pub enum Schedule {
     HardnessWeighted,
 }
 
-/// How the trainer scales advantages, which decides how much weight the rollouts of a group carry together.
+/// How the trainer scales advantages, which decides how much weight the rollouts of a group carry
+/// together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scale {
     /// Divided by the deviation (GRPO): S = 2 sqrt(a (1 - a)) for each rollout, at most 1.
@@ -19,8 +20,9 @@ pub enum Scale {
     Centred,
 }
 
-/// Extra rollouts of a prompt with `rollouts` N so far and accuracy a: ceil((w P - N S) / S), P the weight N S has at a = 1/2
-/// and w 1 or 2 (1 - a) by the schedule; an accuracy of 0 counts as 1 / 2N. At most what brings the total to `most`.
+/// Extra rollouts of a prompt with `rollouts` N so far and accuracy a: ceil((w P - N S) / S), P the
+/// weight N S has at a = 1/2 and w 1 or 2 (1 - a) by the schedule; an accuracy of 0 counts as 1 /
+/// 2N. At most what brings the total to `most`.
 ///
 /// 0 for an accuracy of one half or more, without rollouts, and for an accuracy that is no share.
 #[must_use]
@@ -41,11 +43,19 @@ pub fn extra(schedule: Schedule, scale: Scale, rollouts: u32, accuracy: f64, mos
     let wanted = ((aim - n * each) / each).ceil();
     let room = most.saturating_sub(rollouts);
     // Counting up to the number keeps the conversion exact and within the room.
-    if wanted >= f64::from(room) { room } else { whole(wanted) }
+    if wanted >= f64::from(room) {
+        room
+    } else {
+        whole(wanted)
+    }
 }
 
 /// A number from 0 up, below 2^32, without its fraction.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the caller holds it below a u32")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the caller holds it below a u32"
+)]
 fn whole(number: f64) -> u32 {
     number.max(0.0) as u32
 }
@@ -60,7 +70,8 @@ mod tests {
 
     #[test]
     fn hard_prompts_get_what_an_even_one_weighs() {
-        // a = 1/8, N = 8: S = 2 sqrt(7/64) = 0.661438; 8 / S - 8 = 4.095 -> 5; times 2 * 7/8: 14 / S - 8 = 13.166 -> 14.
+        // a = 1/8, N = 8: S = 2 sqrt(7/64) = 0.661438; 8 / S - 8 = 4.095 -> 5; times 2 * 7/8: 14 /
+        // S - 8 = 13.166 -> 14.
         assert_eq!(extra(EqualTreatment, Deviation, 8, 0.125, 64), 5);
         assert_eq!(extra(HardnessWeighted, Deviation, 8, 0.125, 64), 14);
         // S = 2 * 7/64 = 0.21875; 4 / S - 8 = 10.286 -> 11; 7 / S - 8 = 24.

@@ -1,5 +1,5 @@
-//! Divides a budget of rollouts among prompts so that the sum of their values is greatest (Knapsack RL, arXiv 2509.25849). Which
-//! prompts take part was decided before.
+//! Divides a budget of rollouts among prompts so that the sum of their values is greatest (Knapsack
+//! RL, arXiv 2509.25849). Which prompts take part was decided before.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
@@ -19,18 +19,23 @@ pub struct Need {
     pub most: u32,
 }
 
-/// Value of `n` rollouts: (1 - p^n - (1 - p)^n) p (1 - p)^2, the chance of a group with both verdicts times how much such a group
-/// improves p. Behind a noisy verifier the verdicts differ by q, and what they teach shrinks with J: J^2 (1 - q^n - (1 - q)^n)
-/// p (1 - p)^2 (own extension; the clean form is the paper's). 0 for fewer than two rollouts.
+/// Value of `n` rollouts: (1 - p^n - (1 - p)^n) p (1 - p)^2, the chance of a group with both
+/// verdicts times how much such a group improves p. Behind a noisy verifier the verdicts differ by
+/// q, and what they teach shrinks with J: J^2 (1 - q^n - (1 - q)^n) p (1 - p)^2 (own extension; the
+/// clean form is the paper's). 0 for fewer than two rollouts.
 #[must_use]
 pub fn value(n: u32, p: f64, rates: Rates) -> f64 {
     let (p, q) = (p.clamp(0.0, 1.0), rates.q(p.clamp(0.0, 1.0)));
-    let mixed = if n == 0 { 0.0 } else { 1.0 - q.powf(f64::from(n)) - (1.0 - q).powf(f64::from(n)) };
+    let mixed = if n == 0 {
+        0.0
+    } else {
+        1.0 - q.powf(f64::from(n)) - (1.0 - q).powf(f64::from(n))
+    };
     rates.j().powi(2) * mixed.max(0.0) * p * (1.0 - p).powi(2)
 }
 
-/// What rollout n + 1 adds to [`value`], n at least 1: J^2 (q^n (1 - q) + (1 - q)^n q) p (1 - p)^2. It falls with n, so that
-/// taking the greatest gain first is exact.
+/// What rollout n + 1 adds to [`value`], n at least 1: J^2 (q^n (1 - q) + (1 - q)^n q) p (1 - p)^2.
+/// It falls with n, so that taking the greatest gain first is exact.
 #[must_use]
 pub fn gain(n: u32, p: f64, rates: Rates) -> f64 {
     let (p, q) = (p.clamp(0.0, 1.0), rates.q(p.clamp(0.0, 1.0)));
@@ -38,7 +43,8 @@ pub fn gain(n: u32, p: f64, rates: Rates) -> f64 {
     rates.j().powi(2) * (q.powf(n) * (1.0 - q) + (1.0 - q).powf(n) * q) * p * (1.0 - p).powi(2)
 }
 
-/// A prompt that waits for its next rollout; greatest gain first, then fewest rollouts, then first in order.
+/// A prompt that waits for its next rollout; greatest gain first, then fewest rollouts, then first
+/// in order.
 #[derive(PartialEq)]
 struct Waiting {
     gain: f64,
@@ -51,7 +57,9 @@ impl Eq for Waiting {}
 impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_gain = self.gain.total_cmp(&other.gain);
-        by_gain.then(other.rollouts.cmp(&self.rollouts)).then(other.at.cmp(&self.at))
+        by_gain
+            .then(other.rollouts.cmp(&self.rollouts))
+            .then(other.at.cmp(&self.at))
     }
 }
 
@@ -61,13 +69,15 @@ impl PartialOrd for Waiting {
     }
 }
 
-/// Rollouts of each prompt, together `budget` unless all have their most before: the allocation of greatest total [`value`].
-/// Prompts without value share what is left evenly.
+/// Rollouts of each prompt, together `budget` unless all have their most before: the allocation of
+/// greatest total [`value`]. Prompts without value share what is left evenly.
 ///
-/// `None` where the budget does not hold the least of all, a least is 0 or above its most, or a p is no share.
+/// `None` where the budget does not hold the least of all, a least is 0 or above its most, or a p
+/// is no share.
 #[must_use]
 pub fn allocate(needs: &[Need], budget: u64) -> Option<Vec<u32>> {
-    let fits = |need: &Need| need.least >= 1 && need.least <= need.most && (0.0..=1.0).contains(&need.p);
+    let fits =
+        |need: &Need| need.least >= 1 && need.least <= need.most && (0.0..=1.0).contains(&need.p);
     if !needs.iter().all(fits) {
         return None;
     }
@@ -75,9 +85,15 @@ pub fn allocate(needs: &[Need], budget: u64) -> Option<Vec<u32>> {
     let mut rollouts: Vec<u32> = needs.iter().map(|need| need.least).collect();
     let waiting = |at: usize, rollouts: u32| {
         let need = needs.get(at)?;
-        (rollouts < need.most).then(|| Waiting { gain: gain(rollouts, need.p, need.rates), rollouts, at })
+        (rollouts < need.most).then(|| Waiting {
+            gain: gain(rollouts, need.p, need.rates),
+            rollouts,
+            at,
+        })
     };
-    let mut heap: BinaryHeap<Waiting> = (0..needs.len()).filter_map(|at| waiting(at, *rollouts.get(at)?)).collect();
+    let mut heap: BinaryHeap<Waiting> = (0..needs.len())
+        .filter_map(|at| waiting(at, *rollouts.get(at)?))
+        .collect();
     while left > 0
         && let Some(next) = heap.pop()
     {
@@ -98,16 +114,25 @@ mod tests {
     use super::*;
 
     fn need(p: f64) -> Need {
-        Need { p, rates: Rates::CLEAN, least: 1, most: 8 }
+        Need {
+            p,
+            rates: Rates::CLEAN,
+            least: 1,
+            most: 8,
+        }
     }
 
     #[test]
     fn value_is_the_chance_of_a_mixed_group_times_what_it_improves() {
         // p = 1/4, n = 3: (1 - 1/64 - 27/64) * 1/4 * 9/16 = 0.5625 * 0.140625 = 0.079102.
         assert!((value(3, 0.25, Rates::CLEAN) - 0.079_102).abs() < 1e-6);
-        // (0.1, 0.2): q = 0.1 + 0.7 / 4 = 0.275; 0.49 * (1 - 0.020797 - 0.381078) * 0.140625 = 0.041215.
+        // (0.1, 0.2): q = 0.1 + 0.7 / 4 = 0.275; 0.49 * (1 - 0.020797 - 0.381078) * 0.140625 =
+        // 0.041215.
         assert!((value(3, 0.25, Rates::new(0.1, 0.2).unwrap()) - 0.041_215).abs() < 1e-6);
-        assert!(value(0, 0.25, Rates::CLEAN).abs() < 1e-15 && value(1, 0.25, Rates::CLEAN).abs() < 1e-15);
+        assert!(
+            value(0, 0.25, Rates::CLEAN).abs() < 1e-15
+                && value(1, 0.25, Rates::CLEAN).abs() < 1e-15
+        );
     }
 
     #[test]
@@ -119,15 +144,36 @@ mod tests {
 
     #[test]
     fn worthless_prompts_share_evenly() {
-        assert_eq!(allocate(&[need(0.0), need(1.0), need(0.0)], 7), Some(vec![3, 2, 2]));
+        assert_eq!(
+            allocate(&[need(0.0), need(1.0), need(0.0)], 7),
+            Some(vec![3, 2, 2])
+        );
     }
 
     #[test]
     fn bounds_hold() {
         assert_eq!(allocate(&[need(0.5), need(0.5)], 1000), Some(vec![8, 8]));
         assert_eq!(allocate(&[need(0.5), need(0.5)], 1), None);
-        assert_eq!(allocate(&[Need { least: 0, ..need(0.5) }], 4), None);
-        assert_eq!(allocate(&[Need { p: f64::NAN, ..need(0.5) }], 4), None);
+        assert_eq!(
+            allocate(
+                &[Need {
+                    least: 0,
+                    ..need(0.5)
+                }],
+                4
+            ),
+            None
+        );
+        assert_eq!(
+            allocate(
+                &[Need {
+                    p: f64::NAN,
+                    ..need(0.5)
+                }],
+                4
+            ),
+            None
+        );
         assert_eq!(allocate(&[], 4), Some(vec![]));
     }
 

@@ -1,5 +1,6 @@
-//! Owns what the visits to a prompt say about visiting it again: beliefs about its pass rate, values of prompts and of arms of
-//! prompts, rollouts to spend. Stores no history, keeps no clock and rolls no dice: visits and random numbers are handed in.
+//! Owns what the visits to a prompt say about visiting it again: beliefs about its pass rate,
+//! values of prompts and of arms of prompts, rollouts to spend. Stores no history, keeps no clock
+//! and rolls no dice: visits and random numbers are handed in.
 
 mod arms;
 pub mod bandit;

@@ -1,5 +1,5 @@
-//! Mean and deviation of all rewards a prompt ever earned, put together from its visits. Forgets nothing: what fades with time is
-//! a [`Belief`](super::Belief).
+//! Mean and deviation of all rewards a prompt ever earned, put together from its visits. Forgets
+//! nothing: what fades with time is a [`Belief`](super::Belief).
 
 use assay_core::Visit;
 
@@ -15,8 +15,9 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Of one visit's sums: M2 = sum r^2 - (sum r)^2 / n, held at 0 or above where rounding would take it below, and infinite
-    /// if the sums have saturated, because no deviation can be computed from them.
+    /// Of one visit's sums: M2 = sum r^2 - (sum r)^2 / n, held at 0 or above where rounding would
+    /// take it below, and infinite if the sums have saturated, because no deviation can be computed
+    /// from them.
     #[must_use]
     pub fn of(visit: &Visit) -> Self {
         if visit.rewards == 0 {
@@ -28,18 +29,24 @@ impl Moments {
         Self {
             n,
             mean,
-            m2: if m2.is_finite() && visit.reward_squares < f64::MAX { m2.max(0.0) } else { f64::INFINITY },
+            m2: if m2.is_finite() && visit.reward_squares < f64::MAX {
+                m2.max(0.0)
+            } else {
+                f64::INFINITY
+            },
         }
     }
 
     /// Of several visits.
     #[must_use]
     pub fn over(visits: &[Visit]) -> Self {
-        visits.iter().fold(Self::default(), |all, visit| all.merge(Self::of(visit)))
+        visits
+            .iter()
+            .fold(Self::default(), |all, visit| all.merge(Self::of(visit)))
     }
 
-    /// Of both: n = a + b, mean = `mean_a` + d b / n, M2 = `M2_a` + `M2_b` + d^2 a b / n with d = `mean_b` - `mean_a` (Chan,
-    /// Golub and LeVeque 1983).
+    /// Of both: n = a + b, mean = `mean_a` + d b / n, M2 = `M2_a` + `M2_b` + d^2 a b / n with d =
+    /// `mean_b` - `mean_a` (Chan, Golub and LeVeque 1983).
     #[must_use]
     pub fn merge(self, other: Self) -> Self {
         let n = self.n + other.n;
@@ -47,19 +54,30 @@ impl Moments {
             return Self::default();
         }
         let d = other.mean - self.mean;
-        Self { n, mean: self.mean + d * other.n / n, m2: self.m2 + other.m2 + d * d * self.n * other.n / n }
+        Self {
+            n,
+            mean: self.mean + d * other.n / n,
+            m2: self.m2 + other.m2 + d * d * self.n * other.n / n,
+        }
     }
 
     /// With one more reward.
     #[must_use]
     pub fn push(self, reward: f64) -> Self {
-        self.merge(Self { n: 1.0, mean: reward, m2: 0.0 })
+        self.merge(Self {
+            n: 1.0,
+            mean: reward,
+            m2: 0.0,
+        })
     }
 
-    /// Unbiased standard deviation sqrt(M2 / (n - 1)); `None` of fewer than two, and where it is no number.
+    /// Unbiased standard deviation sqrt(M2 / (n - 1)); `None` of fewer than two, and where it is no
+    /// number.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
-        (self.n > 1.0).then(|| (self.m2 / (self.n - 1.0)).sqrt()).filter(|deviation| deviation.is_finite())
+        (self.n > 1.0)
+            .then(|| (self.m2 / (self.n - 1.0)).sqrt())
+            .filter(|deviation| deviation.is_finite())
     }
 }
 
@@ -90,7 +108,11 @@ mod tests {
     fn one_reward_has_no_deviation() {
         assert_eq!(Moments::over(&[visit(&[3.0])]).deviation(), None);
         assert_eq!(Moments::over(&[]), Moments::default());
-        assert_eq!(Moments::over(&[visit(&[1e200, -1e200])]).deviation(), None, "the squares overflow");
+        assert_eq!(
+            Moments::over(&[visit(&[1e200, -1e200])]).deviation(),
+            None,
+            "the squares overflow"
+        );
         assert_eq!(
             Moments::over(&[visit(&[f64::MAX, f64::MAX]), visit(&[0.0])]).deviation(),
             None,

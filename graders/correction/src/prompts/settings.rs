@@ -1,4 +1,5 @@
-//! What a request for prompts may set, with defaults and limits. Chooses nothing; that is [`choose`](super::choose).
+//! What a request for prompts may set, with defaults and limits. Chooses nothing; that is
+//! [`choose`](super::choose).
 
 use std::error::Error;
 use std::fmt;
@@ -20,7 +21,8 @@ pub enum Strategy {
     Vade,
     /// Q of the prompt's category, drawn by softmax ([`bandit::sec`](super::bandit::sec)).
     Sec,
-    /// Upper confidence bound of the prompt's category, drawn by softmax ([`bandit::dump`](super::bandit::dump)).
+    /// Upper confidence bound of the prompt's category, drawn by softmax
+    /// ([`bandit::dump`](super::bandit::dump)).
     Dump,
     /// p (1 - p) of prompts within the band, the others not at all ([`filter`](super::filter)).
     Filter,
@@ -28,7 +30,8 @@ pub enum Strategy {
 
 impl Strategy {
     /// Every strategy, in the order of the documentation.
-    pub const ALL: &'static [Self] = &[Self::Mopps, Self::Vade, Self::Sec, Self::Dump, Self::Filter];
+    pub const ALL: &'static [Self] =
+        &[Self::Mopps, Self::Vade, Self::Sec, Self::Dump, Self::Filter];
 
     /// The name in requests.
     #[must_use]
@@ -45,7 +48,10 @@ impl Strategy {
     /// The strategy of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|strategy| strategy.name() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|strategy| strategy.name() == name)
     }
 }
 
@@ -82,14 +88,18 @@ impl Allocation {
     /// The allocation of this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|allocation| allocation.name() == name)
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|allocation| allocation.name() == name)
     }
 }
 
 /// Most prompts of one request.
 pub const MOST_PROMPTS: u32 = 100_000;
 
-/// Most rollouts of one prompt. An allocation looks at each of them, so the sizes of a request bound its work.
+/// Most rollouts of one prompt. An allocation looks at each of them, so the sizes of a request
+/// bound its work.
 pub const MOST_ROLLOUTS: u32 = 4_096;
 
 /// Most rollouts of all prompts of one request, where a budget is said.
@@ -107,16 +117,18 @@ pub struct Suggest {
     pub count: u32,
     /// Rollouts of a prompt where nothing divides a budget, from `least` to `most`; 8.
     pub rollouts: u32,
-    /// Fewest rollouts of a prompt, at least 1; 2, because one rollout has nothing to be compared with.
+    /// Fewest rollouts of a prompt, at least 1; 2, because one rollout has nothing to be compared
+    /// with.
     pub least: u32,
     /// Most rollouts of a prompt, at most 4,096; 64.
     pub most: u32,
-    /// Rollouts of all prompts together, from `least` to 1,000,000; `rollouts` for each prompt unless said. Where it does not hold
-    /// the least of `count` prompts, fewer are suggested.
+    /// Rollouts of all prompts together, from `least` to 1,000,000; `rollouts` for each prompt
+    /// unless said. Where it does not hold the least of `count` prompts, fewer are suggested.
     pub budget: Option<u64>,
     /// Share of right answers wished for, in \[0, 1\]; 0.5.
     pub target: f64,
-    /// Shares wished for instead of a target, low and high, in \[0, 1\]. `filter` takes 0.2 to 0.8 unless said.
+    /// Shares wished for instead of a target, low and high, in \[0, 1\]. `filter` takes 0.2 to 0.8
+    /// unless said.
     pub band: Option<[f64; 2]>,
     /// Rates of the channel, J above 0; a clean verifier unless said.
     pub rates: Option<Rates>,
@@ -124,9 +136,11 @@ pub struct Suggest {
     pub discount: f64,
     /// The same on the slow scale of `vade`; 0.9.
     pub slow_discount: f64,
-    /// Beta distribution of the share of right answers of a prompt nobody visited; `{"alpha": 1, "beta": 1}`. From 0.01 to 1000.
+    /// Beta distribution of the share of right answers of a prompt nobody visited; `{"alpha": 1,
+    /// "beta": 1}`. From 0.01 to 1000.
     pub prior: Prior,
-    /// Whether `mopps` and `vade` value a random draw from the belief (Thompson) and not its mean; yes.
+    /// Whether `mopps` and `vade` value a random draw from the belief (Thompson) and not its mean;
+    /// yes.
     pub thompson: bool,
     /// How far Q of `sec` moves towards what a step earned, in (0, 1\]; 0.5.
     pub step_size: f64,
@@ -134,7 +148,8 @@ pub struct Suggest {
     pub window: u32,
     /// Temperature of the softmax of `sec` and `dump`, from 0.001 to 1000; 0.1.
     pub temperature: f64,
-    /// Share of `count` kept for prompts nobody visited, as long as there are any, in \[0, 1\]; 0.1.
+    /// Share of `count` kept for prompts nobody visited, as long as there are any, in \[0, 1\];
+    /// 0.1.
     pub unvisited: f64,
 }
 
@@ -188,13 +203,35 @@ impl Suggest {
     pub fn check(&self) -> Result<(), BadSetting> {
         let share = |value: f64| (0.0..=1.0).contains(&value);
         let strength = |value: f64| (0.01..=1000.0).contains(&value);
-        let holds = |held: bool, field, must| if held { Ok(()) } else { Err(BadSetting { field, must }) };
-        holds((1..=MOST_PROMPTS).contains(&self.count), "count", "from 1 to 100,000")?;
+        let holds = |held: bool, field, must| {
+            if held {
+                Ok(())
+            } else {
+                Err(BadSetting { field, must })
+            }
+        };
+        holds(
+            (1..=MOST_PROMPTS).contains(&self.count),
+            "count",
+            "from 1 to 100,000",
+        )?;
         holds(self.least >= 1, "least", "at least 1")?;
-        holds((self.least..=MOST_ROLLOUTS).contains(&self.most), "most", "from `least` to 4,096")?;
-        holds((self.least..=self.most).contains(&self.rollouts), "rollouts", "from `least` to `most`")?;
+        holds(
+            (self.least..=MOST_ROLLOUTS).contains(&self.most),
+            "most",
+            "from `least` to 4,096",
+        )?;
+        holds(
+            (self.least..=self.most).contains(&self.rollouts),
+            "rollouts",
+            "from `least` to `most`",
+        )?;
         let budgets = u64::from(self.least)..=MOST_BUDGET;
-        holds(self.budget.is_none_or(|budget| budgets.contains(&budget)), "budget", "from `least` to 1,000,000")?;
+        holds(
+            self.budget.is_none_or(|budget| budgets.contains(&budget)),
+            "budget",
+            "from `least` to 1,000,000",
+        )?;
         let all = u64::from(self.count) * u64::from(self.rollouts);
         let divided = self.allocation == Allocation::Knapsack && self.budget.is_none();
         holds(
@@ -203,22 +240,42 @@ impl Suggest {
             "at most 1,000,000 times `count` together where they are divided",
         )?;
         holds(share(self.target), "target", "from 0 to 1")?;
-        let band = self.band.is_none_or(|[low, high]| share(low) && share(high) && low <= high);
+        let band = self
+            .band
+            .is_none_or(|[low, high]| share(low) && share(high) && low <= high);
         holds(band, "band", "two shares from 0 to 1, the lower one first")?;
-        holds(self.rates.is_none_or(|rates| rates.j() > 0.0), "rates", "below 1 together")?;
+        holds(
+            self.rates.is_none_or(|rates| rates.j() > 0.0),
+            "rates",
+            "below 1 together",
+        )?;
         holds(share(self.discount), "discount", "from 0 to 1")?;
         holds(share(self.slow_discount), "slow_discount", "from 0 to 1")?;
-        holds(strength(self.prior.alpha) && strength(self.prior.beta), "prior", "two numbers from 0.01 to 1000")?;
-        holds(share(self.step_size) && self.step_size > 0.0, "step_size", "above 0 and at most 1")?;
+        holds(
+            strength(self.prior.alpha) && strength(self.prior.beta),
+            "prior",
+            "two numbers from 0.01 to 1000",
+        )?;
+        holds(
+            share(self.step_size) && self.step_size > 0.0,
+            "step_size",
+            "above 0 and at most 1",
+        )?;
         holds(self.window >= 1, "window", "at least 1")?;
-        holds((0.001..=1000.0).contains(&self.temperature), "temperature", "from 0.001 to 1000")?;
+        holds(
+            (0.001..=1000.0).contains(&self.temperature),
+            "temperature",
+            "from 0.001 to 1000",
+        )?;
         holds(share(self.unvisited), "unvisited", "from 0 to 1")
     }
 
     /// What share of right answers is wished for.
     #[must_use]
     pub fn wish(&self) -> Wish {
-        self.band.map_or(Wish::Target(self.target), |[low, high]| Wish::Band(low, high))
+        self.band.map_or(Wish::Target(self.target), |[low, high]| {
+            Wish::Band(low, high)
+        })
     }
 
     /// Bounds of the filter.
@@ -271,7 +328,10 @@ mod tests {
             (r#"{"rollouts": 4097}"#, "rollouts"),
             (r#"{"budget": 1}"#, "budget"),
             (r#"{"budget": 18446744073709551615}"#, "budget"),
-            (r#"{"allocation": "knapsack", "count": 100000, "rollouts": 64}"#, "rollouts"),
+            (
+                r#"{"allocation": "knapsack", "count": 100000, "rollouts": 64}"#,
+                "rollouts",
+            ),
             (r#"{"target": 1.5}"#, "target"),
             (r#"{"band": [0.8, 0.2]}"#, "band"),
             (r#"{"rates": {"rho0": 0.5, "rho1": 0.5}}"#, "rates"),
@@ -288,12 +348,18 @@ mod tests {
             assert_eq!(settings.check().unwrap_err().field, field);
         }
         let count = serde_json::from_str::<Suggest>(r#"{"count": 0}"#).unwrap();
-        assert_eq!(count.check().unwrap_err().to_string(), "`count` must be from 1 to 100,000");
+        assert_eq!(
+            count.check().unwrap_err().to_string(),
+            "`count` must be from 1 to 100,000"
+        );
     }
 
     #[test]
     fn the_largest_request_may_be_asked() {
         let text = r#"{"count": 100000, "least": 4096, "rollouts": 4096, "most": 4096, "budget": 1000000}"#;
-        assert_eq!(serde_json::from_str::<Suggest>(text).unwrap().check(), Ok(()));
+        assert_eq!(
+            serde_json::from_str::<Suggest>(text).unwrap().check(),
+            Ok(())
+        );
     }
 }

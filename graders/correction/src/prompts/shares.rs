@@ -1,14 +1,17 @@
-//! Shares of arms by softmax, kept in a tree of sums so that one is found and one is changed in the logarithm of their number.
-//! Rolls no dice and knows no prompts: the number to look for, and which arms are used up, are handed in.
+//! Shares of arms by softmax, kept in a tree of sums so that one is found and one is changed in the
+//! logarithm of their number. Rolls no dice and knows no prompts: the number to look for, and which
+//! arms are used up, are handed in.
 
-/// Sum of the shares left from which on they are weighed anew: an arm so unlikely beside those that are used up would be drawn with
-/// few digits, or with none.
+/// Sum of the shares left from which on they are weighed anew: an arm so unlikely beside those that
+/// are used up would be drawn with few digits, or with none.
 const VANISHED: f64 = 1e-200;
 
-/// exp((value - best) / temperature) of each arm, `best` the value of the best arm that was left when they were weighed last.
+/// exp((value - best) / temperature) of each arm, `best` the value of the best arm that was left
+/// when they were weighed last.
 ///
-/// Whatever the values, an arm is weighed twice at most: when shares have vanished, the best one left lies at least 460 temperatures
-/// below the last best (ln 1e-200), and an exponential is 0 from 746 below.
+/// Whatever the values, an arm is weighed twice at most: when shares have vanished, the best one
+/// left lies at least 460 temperatures below the last best (ln 1e-200), and an exponential is 0
+/// from 746 below.
 pub(super) struct Shares<'v> {
     values: &'v [f64],
     temperature: f64,
@@ -16,8 +19,8 @@ pub(super) struct Shares<'v> {
     order: Vec<usize>,
     /// Arms of the order that are used up for certain.
     used: usize,
-    /// Node n has the sum of nodes 2n and 2n + 1; arms are the last half. Sums are made of sums and never by taking off, which
-    /// would leave more rounding than the shares left.
+    /// Node n has the sum of nodes 2n and 2n + 1; arms are the last half. Sums are made of sums and
+    /// never by taking off, which would leave more rounding than the shares left.
     sums: Vec<f64>,
     leaves: usize,
 }
@@ -28,11 +31,18 @@ impl<'v> Shares<'v> {
         let mut order: Vec<usize> = (0..values.len()).collect();
         order.sort_by(|a, b| values[*b].total_cmp(&values[*a]));
         let leaves = values.len().max(1).next_power_of_two();
-        Self { values, temperature, order, used: 0, sums: vec![0.0; 2 * leaves], leaves }
+        Self {
+            values,
+            temperature,
+            order,
+            used: 0,
+            sums: vec![0.0; 2 * leaves],
+            leaves,
+        }
     }
 
-    /// Sees to it that there are shares to draw from, for which those of the arms that are `open` may be weighed anew. False where
-    /// no arm is left.
+    /// Sees to it that there are shares to draw from, for which those of the arms that are `open`
+    /// may be weighed anew. False where no arm is left.
     pub(super) fn renew(&mut self, open: impl Fn(usize) -> bool) -> bool {
         if self.sums[1] > VANISHED {
             return true;
@@ -41,11 +51,16 @@ impl<'v> Shares<'v> {
             self.set(arm, 0.0);
             self.used += 1;
         }
-        let best = self.order.get(self.used).map_or(0.0, |arm| self.values[*arm]);
+        let best = self
+            .order
+            .get(self.used)
+            .map_or(0.0, |arm| self.values[*arm]);
         for at in self.used..self.order.len() {
             let arm = self.order[at];
             // `max` takes 0 for what is no number.
-            let share = ((self.values[arm] - best) / self.temperature).exp().max(0.0);
+            let share = ((self.values[arm] - best) / self.temperature)
+                .exp()
+                .max(0.0);
             if share <= 0.0 {
                 break;
             }
@@ -54,7 +69,8 @@ impl<'v> Shares<'v> {
         self.sums[1] > 0.0
     }
 
-    /// The arm that a number from 0 to 1 points at when the shares lie end to end; one with a share.
+    /// The arm that a number from 0 to 1 points at when the shares lie end to end; one with a
+    /// share.
     pub(super) fn at(&self, u: f64) -> usize {
         let (mut left, mut node) = (u * self.sums[1], 1);
         while node < self.leaves {

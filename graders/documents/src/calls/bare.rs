@@ -1,4 +1,5 @@
-//! Calls that nothing marks: they are the whole of what is visible. What only looks a little like a call is prose.
+//! Calls that nothing marks: they are the whole of what is visible. What only looks a little like a
+//! call is prose.
 
 use assay_core::extraction::fences::{blocks, fences};
 
@@ -42,8 +43,13 @@ fn unwrap_fence(scan: &mut Scan<'_, '_>) {
 
 fn in_json(scan: &mut Scan<'_, '_>) {
     let start = scan.at;
-    let read = json::values(scan, Form::Json)
-        .and_then(|_| if scan.is_at_end() { Ok(()) } else { Err(scan.broken("something stands behind the calls")) });
+    let read = json::values(scan, Form::Json).and_then(|_| {
+        if scan.is_at_end() {
+            Ok(())
+        } else {
+            Err(scan.broken("something stands behind the calls"))
+        }
+    });
     if let Err(broken) = read {
         scan.finish();
         scan.malformed(Form::Json, start, broken);
@@ -56,7 +62,11 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     let mut reader = python::Reader::new(text);
     let read = reader.calls().and_then(|calls| {
         let behind = Broken::new(reader.at(), "something stands behind the calls");
-        if text[reader.at()..].trim().is_empty() { Ok(calls) } else { Err(behind) }
+        if text[reader.at()..].trim().is_empty() {
+            Ok(calls)
+        } else {
+            Err(behind)
+        }
     });
     match read {
         Ok(calls) => {
@@ -70,7 +80,8 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
         }
         // Brackets and a name are also how prose and links begin.
         Err(broken) => {
-            let named = python::called_name(text.trim_start_matches('[').trim_start()).is_some_and(is_tool);
+            let named =
+                python::called_name(text.trim_start_matches('[').trim_start()).is_some_and(is_tool);
             if named {
                 scan.finish();
                 scan.malformed(Form::Pythonic, start, broken.within(start));
@@ -79,7 +90,8 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// A tool's name on a line of its own, and JSON behind it (GLM 4); between several stands `<|assistant|>`.
+/// A tool's name on a line of its own, and JSON behind it (GLM 4); between several stands
+/// `<|assistant|>`.
 fn named_lines(scan: &mut Scan<'_, '_>) {
     loop {
         let start = scan.at;
@@ -96,7 +108,10 @@ fn named_lines(scan: &mut Scan<'_, '_>) {
 }
 
 fn named_line(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), Broken> {
-    let name = scan.take_until("\n").ok_or_else(|| Broken::new(start, "expected a tool's name on its line"))?.trim();
+    let name = scan
+        .take_until("\n")
+        .ok_or_else(|| Broken::new(start, "expected a tool's name on its line"))?
+        .trim();
     scan.skip_space();
     let at = scan.at;
     let arguments = json::arguments(scan.take_json()?, at)?;
@@ -104,5 +119,13 @@ fn named_line(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), Broken> {
     if !another && !scan.is_at_end() {
         return Err(scan.broken("something stands behind the call"));
     }
-    scan.call(Form::Glm, start, Bare { name: name.to_owned(), arguments, ..Bare::default() })
+    scan.call(
+        Form::Glm,
+        start,
+        Bare {
+            name: name.to_owned(),
+            arguments,
+            ..Bare::default()
+        },
+    )
 }

@@ -9,27 +9,33 @@ pub enum Form {
     OpenAi,
     /// `tool_use` parts of a message (Anthropic).
     Anthropic,
-    /// `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one or several objects in it (Hermes, Qwen 2.5 and 3, ToolRL).
+    /// `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one or several objects in it
+    /// (Hermes, Qwen 2.5 and 3, ToolRL).
     Hermes,
-    /// `<function=f><parameter=a>1</parameter></function>`, as a rule in `<tool_call>` (Qwen3-Coder).
+    /// `<function=f><parameter=a>1</parameter></function>`, as a rule in `<tool_call>`
+    /// (Qwen3-Coder).
     Qwen3Coder,
     /// `<tools>{…}</tools>` (Qwen2.5-Coder).
     Qwen25Coder,
-    /// `<|python_tag|>{"name": …, "parameters": {…}}`, `<|python_tag|>f.call(a="b")`, `<function=f>{…}</function>` (Llama 3).
+    /// `<|python_tag|>{"name": …, "parameters": {…}}`, `<|python_tag|>f.call(a="b")`,
+    /// `<function=f>{…}</function>` (Llama 3).
     Llama,
     /// `[TOOL_CALLS][{…}]`, `[TOOL_CALLS]f[ARGS]{…}` (Mistral).
     Mistral,
     /// `<|tool_call|>[{…}]<|/tool_call|>`, `functools[{…}]` (Phi 4); the end may be missing.
     Phi,
-    /// A name and its JSON on the next line, or `<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>` (GLM).
+    /// A name and its JSON on the next line, or
+    /// `<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>` (GLM).
     Glm,
     /// `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`, perhaps in a fence (MiniCPM, LFM).
     MiniCpm,
     /// `<tool_call>[{…}]`, `<function_call>{…}`; the end may be missing (Granite).
     Granite,
-    /// `<｜tool▁call▁begin｜>function<｜tool▁sep｜>f` and fenced JSON, or `f<｜tool▁sep｜>{…}` (DeepSeek).
+    /// `<｜tool▁call▁begin｜>function<｜tool▁sep｜>f` and fenced JSON, or `f<｜tool▁sep｜>{…}`
+    /// (DeepSeek).
     DeepSeek,
-    /// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>` (Kimi K2).
+    /// `<|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>` (Kimi
+    /// K2).
     Kimi,
     /// `<|channel|>commentary to=functions.f <|constrain|>json<|message|>{…}<|call|>` (gpt-oss).
     Harmony,

@@ -7,10 +7,19 @@ use crate::json::Json;
 /// The call an object is. `at` is where the object stands.
 pub(super) fn call(value: Json, at: usize) -> Result<Bare, Broken> {
     let Json::Object(mut members) = value else {
-        return Err(Broken::new(at, format!("a call is an object with a name and arguments, not {}", value.kind())));
+        return Err(Broken::new(
+            at,
+            format!(
+                "a call is an object with a name and arguments, not {}",
+                value.kind()
+            ),
+        ));
     };
     // `{"type": "function", "function": {…}}`
-    if let Some(inner) = members.iter().position(|(key, value)| key == "function" && matches!(value, Json::Object(_))) {
+    if let Some(inner) = members
+        .iter()
+        .position(|(key, value)| key == "function" && matches!(value, Json::Object(_)))
+    {
         return call(members.swap_remove(inner).1, at);
     }
     let (mut name, mut arguments) = (None, None);
@@ -19,7 +28,10 @@ pub(super) fn call(value: Json, at: usize) -> Result<Bare, Broken> {
             ("name", Json::Text(text)) if !text.is_empty() => name = Some(text),
             ("name", _) => return Err(Broken::new(at, "the call's `name` is no text")),
             ("arguments" | "parameters", _) if arguments.is_some() => {
-                return Err(Broken::new(at, "the call has both `arguments` and `parameters`"));
+                return Err(Broken::new(
+                    at,
+                    "the call has both `arguments` and `parameters`",
+                ));
             }
             ("arguments" | "parameters", value) => arguments = Some(self::arguments(value, at)?),
             _ => {}
@@ -27,7 +39,11 @@ pub(super) fn call(value: Json, at: usize) -> Result<Bare, Broken> {
     }
     let name = name.ok_or_else(|| Broken::new(at, "the call has no `name`"))?;
     let arguments = arguments.ok_or_else(|| Broken::new(at, "the call has no `arguments`"))?;
-    Ok(Bare { name, arguments, ..Bare::default() })
+    Ok(Bare {
+        name,
+        arguments,
+        ..Bare::default()
+    })
 }
 
 /// Arguments: an object, or its JSON as a string; an empty string or null for none.
@@ -38,14 +54,24 @@ pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, B
         Json::Text(text) if text.trim().is_empty() => Ok(Vec::new()),
         Json::Text(text) => match Json::read(&text) {
             Ok(Json::Object(members)) => Ok(members),
-            Ok(other) => Err(Broken::new(at, format!("the call's arguments are {}, not an object", other.kind()))),
-            Err(broken) => Err(Broken::new(at, format!("in the text of the arguments {broken}"))),
+            Ok(other) => Err(Broken::new(
+                at,
+                format!("the call's arguments are {}, not an object", other.kind()),
+            )),
+            Err(broken) => Err(Broken::new(
+                at,
+                format!("in the text of the arguments {broken}"),
+            )),
         },
-        other => Err(Broken::new(at, format!("the call's arguments are {}, not an object", other.kind()))),
+        other => Err(Broken::new(
+            at,
+            format!("the call's arguments are {}, not an object", other.kind()),
+        )),
     }
 }
 
-/// Goes past one value, an object or an array of them, and notes its calls. Says whether it was an array.
+/// Goes past one value, an object or an array of them, and notes its calls. Says whether it was an
+/// array.
 pub(super) fn value(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken> {
     scan.skip_space();
     let start = scan.at;
@@ -63,7 +89,8 @@ pub(super) fn value(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken>
     }
 }
 
-/// Goes past values up to what is none, with or without `;` or `,` between them. Says whether the last was an array.
+/// Goes past values up to what is none, with or without `;` or `,` between them. Says whether the
+/// last was an array.
 pub(super) fn values(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken> {
     loop {
         let was_array = value(scan, form)?;
@@ -77,6 +104,12 @@ pub(super) fn values(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken
 
 /// Whether a text looks like calls in JSON, sound or broken.
 pub(super) fn is_attempt(text: &str) -> bool {
-    let names = text.contains("\"name\"") && (text.contains("\"arguments\"") || text.contains("\"parameters\""));
-    names && text.trim_start().trim_start_matches('[').trim_start().starts_with('{')
+    let names = text.contains("\"name\"")
+        && (text.contains("\"arguments\"") || text.contains("\"parameters\""));
+    names
+        && text
+            .trim_start()
+            .trim_start_matches('[')
+            .trim_start()
+            .starts_with('{')
 }

@@ -1,4 +1,5 @@
-//! Calls that a mark opens. The table has every mark; the function beside it reads what stands behind.
+//! Calls that a mark opens. The table has every mark; the function beside it reads what stands
+//! behind.
 
 use super::scan::{Bare, Scan};
 use super::{Form, json, parameters, python};
@@ -67,7 +68,11 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
         } else if let Some((mark, form)) = STRAY.iter().find(|(mark, _)| rest.starts_with(mark)) {
             scan.prose_until(start);
             scan.at += mark.len();
-            scan.malformed(*form, start, Broken::new(start, format!("`{mark}` closes nothing")));
+            scan.malformed(
+                *form,
+                start,
+                Broken::new(start, format!("`{mark}` closes nothing")),
+            );
             scan.prose_from_here();
         } else if let Some(mark) = AROUND.iter().find(|mark| rest.starts_with(**mark)) {
             scan.prose_until(start);
@@ -106,7 +111,8 @@ fn skip_to_end_of_attempt(scan: &mut Scan<'_, '_>, mark: &str) {
             return;
         }
         // A function inside `<tool_call>` belongs to the attempt.
-        let opens = |next: &str| here.starts_with(next) && !(mark == "<tool_call>" && next == "<function=");
+        let opens =
+            |next: &str| here.starts_with(next) && !(mark == "<tool_call>" && next == "<function=");
         if MARKS.iter().any(|(next, _)| opens(next)) {
             scan.at += at;
             return;
@@ -126,12 +132,20 @@ fn end(scan: &mut Scan<'_, '_>, form: Form, mark: &str) -> Result<(), (Form, Bro
     if scan.take(mark) {
         return Ok(());
     }
-    let reason = if scan.is_at_end() { format!("`{mark}` is missing") } else { format!("expected `{mark}`") };
+    let reason = if scan.is_at_end() {
+        format!("`{mark}` is missing")
+    } else {
+        format!("expected `{mark}`")
+    };
     Err((form, scan.broken(reason)))
 }
 
 /// The end mark, which may be missing where the text ends.
-fn end_or_nothing(scan: &mut Scan<'_, '_>, form: Form, marks: &[&str]) -> Result<(), (Form, Broken)> {
+fn end_or_nothing(
+    scan: &mut Scan<'_, '_>,
+    form: Form,
+    marks: &[&str],
+) -> Result<(), (Form, Broken)> {
     if marks.iter().any(|mark| scan.take(mark)) || scan.is_at_end() {
         return Ok(());
     }
@@ -157,7 +171,10 @@ fn tool_call(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)
             }
             end(scan, Form::Qwen3Coder, "</tool_call>")
         }
-        Some(b'<') | None => Err((Form::Hermes, scan.broken("expected an object with a name and arguments"))),
+        Some(b'<') | None => Err((
+            Form::Hermes,
+            scan.broken("expected an object with a name and arguments"),
+        )),
         Some(_) => {
             let call = of(Form::Glm, parameters::keys_and_values(scan))?;
             of(Form::Glm, scan.call(Form::Glm, start, call))
@@ -173,12 +190,20 @@ fn tools(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
 fn granite(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
     of(Form::Granite, json::value(scan, Form::Granite))?;
     let another = scan.rest().trim_start().starts_with("<function_call>");
-    if another { Ok(()) } else { end_or_nothing(scan, Form::Granite, &["</function_call>"]) }
+    if another {
+        Ok(())
+    } else {
+        end_or_nothing(scan, Form::Granite, &["</function_call>"])
+    }
 }
 
 fn function(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     let read = parameters::function(scan);
-    let form = if read.as_ref().is_ok_and(|call| !call.untyped) { Form::Llama } else { Form::Qwen3Coder };
+    let form = if read.as_ref().is_ok_and(|call| !call.untyped) {
+        Form::Llama
+    } else {
+        Form::Qwen3Coder
+    };
     let call = of(form, read)?;
     of(form, scan.call(form, start, call))
 }
@@ -199,7 +224,8 @@ fn python_tag(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken
     end_or_nothing(scan, Form::Llama, &["<|eom_id|>", "<|eot_id|>"])
 }
 
-/// An array of objects, or `f[ARGS]{…}`, in older texts with an id between, in newer ones without a mark.
+/// An array of objects, or `f[ARGS]{…}`, in older texts with an id between, in newer ones without a
+/// mark.
 fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     let form = Form::Mistral;
     scan.skip_space();
@@ -210,7 +236,10 @@ fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> 
     let rest = scan.rest();
     let name = rest[..rest.find(['[', '{']).unwrap_or(rest.len())].trim();
     if name.is_empty() || name.contains(char::is_whitespace) {
-        return Err((form, scan.broken("expected an array of calls, or a name with `[ARGS]`")));
+        return Err((
+            form,
+            scan.broken("expected an array of calls, or a name with `[ARGS]`"),
+        ));
     }
     let _passed = scan.take(name);
     if scan.take("[CALL_ID]") {
@@ -219,16 +248,32 @@ fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> 
     }
     let _marked = scan.take("[ARGS]");
     let at = scan.at;
-    let arguments = of(form, scan.take_json().and_then(|value| json::arguments(value, at)))?;
-    let call = Bare { name: name.to_owned(), arguments, ..Bare::default() };
+    let arguments = of(
+        form,
+        scan.take_json()
+            .and_then(|value| json::arguments(value, at)),
+    )?;
+    let call = Bare {
+        name: name.to_owned(),
+        arguments,
+        ..Bare::default()
+    };
     of(form, scan.call(form, start, call))?;
     let another = scan.rest().trim_start().starts_with("[TOOL_CALLS]");
-    if another { Ok(()) } else { end_or_nothing(scan, form, &["[/TOOL_CALLS]", "</s>"]) }
+    if another {
+        Ok(())
+    } else {
+        end_or_nothing(scan, form, &["[/TOOL_CALLS]", "</s>"])
+    }
 }
 
 fn phi(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
     of(Form::Phi, json::value(scan, Form::Phi))?;
-    end_or_nothing(scan, Form::Phi, &["<|/tool_call|>", "<|tool_call_end|>", "<|end|>"])
+    end_or_nothing(
+        scan,
+        Form::Phi,
+        &["<|/tool_call|>", "<|tool_call_end|>", "<|end|>"],
+    )
 }
 
 /// Where a part begins with it; a word in prose is none.
@@ -251,17 +296,25 @@ fn minicpm(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)>
     end(scan, form, "<|tool_call_end|>")
 }
 
-/// Calls in Python, noted with their own places, the first from `start` on. `f.call(…)` is how Llama calls `f`.
+/// Calls in Python, noted with their own places, the first from `start` on. `f.call(…)` is how
+/// Llama calls `f`.
 fn python_calls(scan: &mut Scan<'_, '_>, form: Form, start: usize) -> Result<(), (Form, Broken)> {
     let from = scan.at;
     let mut reader = python::Reader::new(scan.rest());
     let calls = of(form, reader.calls().map_err(|broken| broken.within(from)))?;
     for (at, (span, mut call)) in calls.into_iter().enumerate() {
-        if let Some(tool) = call.name.strip_suffix(".call").filter(|_| form == Form::Llama) {
+        if let Some(tool) = call
+            .name
+            .strip_suffix(".call")
+            .filter(|_| form == Form::Llama)
+        {
             call.name = tool.to_owned();
         }
         scan.at = from + span.end;
-        of(form, scan.call(form, if at == 0 { start } else { from + span.start }, call))?;
+        of(
+            form,
+            scan.call(form, if at == 0 { start } else { from + span.start }, call),
+        )?;
     }
     scan.at = from + reader.at();
     Ok(())
@@ -270,8 +323,14 @@ fn python_calls(scan: &mut Scan<'_, '_>, form: Form, start: usize) -> Result<(),
 /// `functions.f:0<|tool_call_argument_begin|>{…}<|tool_call_end|>`
 fn kimi(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     let form = Form::Kimi;
-    let missing = (form, scan.broken("`<|tool_call_argument_begin|>` is missing"));
-    let id = scan.take_until("<|tool_call_argument_begin|>").ok_or(missing)?.trim();
+    let missing = (
+        form,
+        scan.broken("`<|tool_call_argument_begin|>` is missing"),
+    );
+    let id = scan
+        .take_until("<|tool_call_argument_begin|>")
+        .ok_or(missing)?
+        .trim();
     let name = id.strip_prefix("functions.").unwrap_or(id);
     let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
     argued(scan, form, start, name)?;
@@ -279,14 +338,34 @@ fn kimi(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
 }
 
 /// A name that is known, and JSON behind it.
-fn argued(scan: &mut Scan<'_, '_>, form: Form, start: usize, name: &str) -> Result<(), (Form, Broken)> {
+fn argued(
+    scan: &mut Scan<'_, '_>,
+    form: Form,
+    start: usize,
+    name: &str,
+) -> Result<(), (Form, Broken)> {
     if name.is_empty() || name.contains(char::is_whitespace) {
         return Err((form, Broken::new(start, "the call has no name")));
     }
     scan.skip_space();
     let at = scan.at;
-    let arguments = of(form, scan.take_json().and_then(|value| json::arguments(value, at)))?;
-    of(form, scan.call(form, start, Bare { name: name.to_owned(), arguments, ..Bare::default() }))
+    let arguments = of(
+        form,
+        scan.take_json()
+            .and_then(|value| json::arguments(value, at)),
+    )?;
+    of(
+        form,
+        scan.call(
+            form,
+            start,
+            Bare {
+                name: name.to_owned(),
+                arguments,
+                ..Bare::default()
+            },
+        ),
+    )
 }
 
 /// `… to=functions.f … <|message|>{…}<|call|>`; a commentary to nobody is prose.
@@ -295,9 +374,16 @@ fn harmony(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> 
     scan.at = start;
     let missing = (form, scan.broken("`<|message|>` is missing"));
     let header = scan.take_until("<|message|>").ok_or(missing)?;
-    let Some((_, to)) = header.split_once("to=") else { return Ok(()) };
+    let Some((_, to)) = header.split_once("to=") else {
+        return Ok(());
+    };
     let to = to.split([' ', '<']).next().unwrap_or_default();
-    argued(scan, form, start, to.strip_prefix("functions.").unwrap_or(to))?;
+    argued(
+        scan,
+        form,
+        start,
+        to.strip_prefix("functions.").unwrap_or(to),
+    )?;
     end_or_nothing(scan, form, &["<|call|>"])
 }
 
@@ -307,7 +393,10 @@ fn deepseek(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)>
     let missing = (form, scan.broken("`<｜tool▁sep｜>` is missing"));
     let head = scan.take_until("<｜tool▁sep｜>").ok_or(missing)?.trim();
     if head == "function" {
-        let missing = (form, scan.broken("the fenced JSON behind the name is missing"));
+        let missing = (
+            form,
+            scan.broken("the fenced JSON behind the name is missing"),
+        );
         let name = scan.take_until("```json").ok_or(missing)?.trim().to_owned();
         argued(scan, form, start, &name)?;
         end(scan, form, "```")?;

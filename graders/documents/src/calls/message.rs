@@ -1,4 +1,5 @@
-//! Calls in the fields of a message: `tool_calls` and `function_call` (OpenAI), `tool_use` parts (Anthropic).
+//! Calls in the fields of a message: `tool_calls` and `function_call` (OpenAI), `tool_use` parts
+//! (Anthropic).
 
 use assay_core::Message;
 use serde_json::Value;
@@ -14,17 +15,33 @@ pub(super) fn read(message: &Message) -> Reading {
         None | Some(Value::Null) => {}
         Some(Value::Array(calls)) => {
             for call in calls {
-                note(&mut reading, Form::OpenAi, function(call.get("function").unwrap_or(call)));
+                note(
+                    &mut reading,
+                    Form::OpenAi,
+                    function(call.get("function").unwrap_or(call)),
+                );
             }
         }
-        Some(_) => note(&mut reading, Form::OpenAi, Err(Broken::new(0, "`tool_calls` is no array"))),
+        Some(_) => note(
+            &mut reading,
+            Form::OpenAi,
+            Err(Broken::new(0, "`tool_calls` is no array")),
+        ),
     }
-    if let Some(call) = message.rest.get("function_call").filter(|call| !call.is_null()) {
+    if let Some(call) = message
+        .rest
+        .get("function_call")
+        .filter(|call| !call.is_null())
+    {
         note(&mut reading, Form::OpenAi, function(call));
     }
     for part in message.content.as_array().into_iter().flatten() {
         if part["type"] == "tool_use" {
-            note(&mut reading, Form::Anthropic, call(&part["name"], part.get("input")));
+            note(
+                &mut reading,
+                Form::Anthropic,
+                call(&part["name"], part.get("input")),
+            );
         }
     }
     reading
@@ -42,23 +59,55 @@ fn call(name: &Value, arguments: Option<&Value>) -> Result<Bare, Broken> {
         // The byte is one of the text itself here.
         Some(Value::String(text)) if !text.trim().is_empty() => match Json::read(text)? {
             Json::Object(members) => members,
-            other => return Err(Broken::new(0, format!("the call's arguments are {}, not an object", other.kind()))),
+            other => {
+                return Err(Broken::new(
+                    0,
+                    format!("the call's arguments are {}, not an object", other.kind()),
+                ));
+            }
         },
         Some(other) => json::arguments(Json::from(other), 0)?,
         None => Vec::new(),
     };
-    Ok(Bare { name: name.to_owned(), arguments, ..Bare::default() })
+    Ok(Bare {
+        name: name.to_owned(),
+        arguments,
+        ..Bare::default()
+    })
 }
 
 fn note(reading: &mut Reading, form: Form, read: Result<Bare, Broken>) {
     let read = read.and_then(|call| {
         let fits = reading.calls.len() < MAX_CALLS;
-        if fits { Ok(call) } else { Err(Broken::new(0, format!("there are more than {MAX_CALLS} calls"))) }
+        if fits {
+            Ok(call)
+        } else {
+            Err(Broken::new(
+                0,
+                format!("there are more than {MAX_CALLS} calls"),
+            ))
+        }
     });
     match read {
-        Ok(Bare { name, arguments, positional, untyped }) => {
-            reading.calls.push(Call { name, arguments, positional, untyped, span: 0..0, form });
+        Ok(Bare {
+            name,
+            arguments,
+            positional,
+            untyped,
+        }) => {
+            reading.calls.push(Call {
+                name,
+                arguments,
+                positional,
+                untyped,
+                span: 0..0,
+                form,
+            });
         }
-        Err(broken) => reading.malformed.push(Malformed { span: 0..0, broken, form }),
+        Err(broken) => reading.malformed.push(Malformed {
+            span: 0..0,
+            broken,
+            form,
+        }),
     }
 }

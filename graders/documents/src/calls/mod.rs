@@ -1,7 +1,9 @@
-//! Calls of tools in what a model wrote: in messages of the OpenAI and Anthropic shapes, and in every text form of [`Form::ALL`].
+//! Calls of tools in what a model wrote: in messages of the OpenAI and Anthropic shapes, and in
+//! every text form of [`Form::ALL`].
 //!
-//! Nothing is repaired: an attempt that is not what its form asks for is [`Malformed`], with the byte at which it breaks. What is
-//! neither a call nor an attempt is prose. Reasoning and made-up turns never count.
+//! Nothing is repaired: an attempt that is not what its form asks for is [`Malformed`], with the
+//! byte at which it breaks. What is neither a call nor an attempt is prose. Reasoning and made-up
+//! turns never count.
 
 mod bare;
 mod forms;
@@ -55,7 +57,8 @@ pub struct Call {
 pub struct Malformed {
     /// Where the attempt stands, in bytes of the text; empty for one of a message.
     pub span: Range<usize>,
-    /// Where and why it is none. The byte counts from the start of the text, or of the message's `arguments`.
+    /// Where and why it is none. The byte counts from the start of the text, or of the message's
+    /// `arguments`.
     pub broken: Broken,
     /// The form it was in.
     pub form: Form,
@@ -81,10 +84,15 @@ impl Reading {
 
     /// Takes only calls of one form; others become malformed attempts.
     pub fn keep_form(&mut self, form: Form) {
-        let (kept, others) = std::mem::take(&mut self.calls).into_iter().partition(|call| call.form == form);
+        let (kept, others) = std::mem::take(&mut self.calls)
+            .into_iter()
+            .partition(|call| call.form == form);
         self.calls = kept;
         let refused = |call: Call| Malformed {
-            broken: Broken::new(call.span.start, format!("the call is written as `{}`, not as `{form}`", call.form)),
+            broken: Broken::new(
+                call.span.start,
+                format!("the call is written as `{}`, not as `{form}`", call.form),
+            ),
             span: call.span,
             form: call.form,
         };
@@ -93,8 +101,8 @@ impl Reading {
     }
 }
 
-/// Reads the calls in a text. `think_open` says that it starts inside reasoning; `is_tool` knows the names of the tools, which
-/// settles what is a call where nothing marks one.
+/// Reads the calls in a text. `think_open` says that it starts inside reasoning; `is_tool` knows
+/// the names of the tools, which settles what is a call where nothing marks one.
 #[must_use]
 pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Reading {
     let mut parts = visible(text, think_open);
@@ -123,7 +131,11 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
         let mut bare = Reading::default();
         bare::scan(&mut Scan::new(text, last.clone(), &mut bare), is_tool);
         if !bare.is_empty() {
-            bare.prose = reading.prose.into_iter().filter(|range| range.end <= last.start).collect();
+            bare.prose = reading
+                .prose
+                .into_iter()
+                .filter(|range| range.end <= last.start)
+                .collect();
             return bare;
         }
     }
@@ -132,7 +144,11 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
 
 /// Reads the calls of one message of the assistant: those in its fields, else those in its text.
 #[must_use]
-pub fn read_message(message: &Message, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Reading {
+pub fn read_message(
+    message: &Message,
+    think_open: bool,
+    is_tool: &dyn Fn(&str) -> bool,
+) -> Reading {
     let mut reading = message::read(message);
     let text = message.text();
     if reading.is_empty() {
@@ -143,8 +159,17 @@ pub fn read_message(message: &Message, think_open: bool, is_tool: &dyn Fn(&str) 
 }
 
 /// What servers that hand texts over as they come leave at their end.
-const END_TOKENS: &[&str] =
-    &["</s>", "<eos>", "[EOS]", "<|end|>", "<|eot|>", "<|eom_id|>", "<|end_of_text|>", "<|observation|>", "<|user|>"];
+const END_TOKENS: &[&str] = &[
+    "</s>",
+    "<eos>",
+    "[EOS]",
+    "<|end|>",
+    "<|eot|>",
+    "<|eom_id|>",
+    "<|end_of_text|>",
+    "<|observation|>",
+    "<|user|>",
+];
 
 /// A text without tokens at its end that say that the turn is over.
 fn without_end(text: &str) -> &str {
@@ -159,19 +184,31 @@ fn without_end(text: &str) -> &str {
 fn header(text: &str) -> usize {
     const HEADER: &str = "<|start_header_id|>assistant<|end_header_id|>";
     let trimmed = text.trim_start();
-    if trimmed.starts_with(HEADER) { text.len() - trimmed.len() + HEADER.len() } else { 0 }
+    if trimmed.starts_with(HEADER) {
+        text.len() - trimmed.len() + HEADER.len()
+    } else {
+        0
+    }
 }
 
-/// The parts of a text that count. Texts in channels (gpt-oss) say of each message whether it is reasoning.
+/// The parts of a text that count. Texts in channels (gpt-oss) say of each message whether it is
+/// reasoning.
 fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     if !text.contains("<|channel|>") {
         return reasoning::visible(text, think_open);
     }
     let starts = std::iter::once(0).chain(text.match_indices("<|start|>").map(|(at, _)| at));
-    let ends = text.match_indices("<|start|>").map(|(at, _)| at).chain([text.len()]);
+    let ends = text
+        .match_indices("<|start|>")
+        .map(|(at, _)| at)
+        .chain([text.len()]);
     let counts = |message: &Range<usize>| {
         let message = &text[message.clone()];
         !message.contains("<|channel|>analysis") && !message.trim().is_empty()
     };
-    starts.zip(ends).map(|(start, end)| start..end).filter(counts).collect()
+    starts
+        .zip(ends)
+        .map(|(start, end)| start..end)
+        .filter(counts)
+        .collect()
 }

@@ -1,5 +1,5 @@
-//! Calls whose arguments are marked up one by one and have no types: Qwen3-Coder, GLM 4.5, MiniMax. And the types a schema gives
-//! to such texts.
+//! Calls whose arguments are marked up one by one and have no types: Qwen3-Coder, GLM 4.5, MiniMax.
+//! And the types a schema gives to such texts.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,8 @@ use crate::json::{Broken, Json, repeats};
 
 /// What stands behind `<function=`, up to and with `</function>`; the cursor is behind the `=`.
 ///
-/// `{…}` in place of parameters are typed arguments (Llama 3); `typed` of the call tells which it was.
+/// `{…}` in place of parameters are typed arguments (Llama 3); `typed` of the call tells which it
+/// was.
 pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
     let name = name_until(scan, ">", "`>` behind the function's name is missing")?;
     scan.skip_space();
@@ -19,20 +20,41 @@ pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
         let start = scan.at;
         let arguments = super::json::arguments(scan.take_json()?, start)?;
         end(scan, "</function>")?;
-        return Ok(Bare { name, arguments, ..Bare::default() });
+        return Ok(Bare {
+            name,
+            arguments,
+            ..Bare::default()
+        });
     }
     let arguments = parameters(scan, "<parameter=", ">", "</parameter>", "</function>")?;
-    Ok(Bare { name, arguments, untyped: true, ..Bare::default() })
+    Ok(Bare {
+        name,
+        arguments,
+        untyped: true,
+        ..Bare::default()
+    })
 }
 
 /// What stands behind `<invoke name="`, up to and with `</invoke>`.
 pub(super) fn invoke(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
     let name = name_until(scan, "\">", "`\">` behind the tool's name is missing")?;
-    let arguments = parameters(scan, "<parameter name=\"", "\">", "</parameter>", "</invoke>")?;
-    Ok(Bare { name, arguments, untyped: true, ..Bare::default() })
+    let arguments = parameters(
+        scan,
+        "<parameter name=\"",
+        "\">",
+        "</parameter>",
+        "</invoke>",
+    )?;
+    Ok(Bare {
+        name,
+        arguments,
+        untyped: true,
+        ..Bare::default()
+    })
 }
 
-/// A name, then `<arg_key>a</arg_key><arg_value>1</arg_value>` and so on, up to and with `</tool_call>` (GLM 4.5).
+/// A name, then `<arg_key>a</arg_key><arg_value>1</arg_value>` and so on, up to and with
+/// `</tool_call>` (GLM 4.5).
 pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
     let rest = scan.rest().trim_start();
     let name = rest[..rest.find(['<', '\n']).unwrap_or(rest.len())].trim();
@@ -40,13 +62,27 @@ pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
         return Err(scan.broken("expected an object with a name and arguments"));
     }
     let _passed = scan.take(name);
-    let arguments = parameters(scan, "<arg_key>", "</arg_key>", "</arg_value>", "</tool_call>")?;
-    Ok(Bare { name: name.to_owned(), arguments, untyped: true, ..Bare::default() })
+    let arguments = parameters(
+        scan,
+        "<arg_key>",
+        "</arg_key>",
+        "</arg_value>",
+        "</tool_call>",
+    )?;
+    Ok(Bare {
+        name: name.to_owned(),
+        arguments,
+        untyped: true,
+        ..Bare::default()
+    })
 }
 
 fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<String, Broken> {
     // Nothing after the mark is read: on a long line it would be scanned again for each name.
-    let ends_on_line = scan.rest().split_once(mark).is_some_and(|(name, _)| !name.contains('\n'));
+    let ends_on_line = scan
+        .rest()
+        .split_once(mark)
+        .is_some_and(|(name, _)| !name.contains('\n'));
     if !ends_on_line {
         return Err(scan.broken(missing));
     }
@@ -58,7 +94,11 @@ fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<Stri
 }
 
 fn end(scan: &mut Scan<'_, '_>, mark: &str) -> Result<(), Broken> {
-    if scan.take(mark) { Ok(()) } else { Err(scan.broken(format!("expected `{mark}`"))) }
+    if scan.take(mark) {
+        Ok(())
+    } else {
+        Err(scan.broken(format!("expected `{mark}`")))
+    }
 }
 
 /// Parameters up to and with `close`: each `OPEN key BEHIND value VALUE_END`.
@@ -82,7 +122,10 @@ fn parameters(
         }
         let key = name_until(scan, behind, "the parameter's name never ends")?;
         if repeats(&key, &found, &mut seen) {
-            return Err(Broken::new(start, format!("the parameter `{key}` stands twice")));
+            return Err(Broken::new(
+                start,
+                format!("the parameter `{key}` stands twice"),
+            ));
         }
         if open == "<arg_key>" && !scan.take("<arg_value>") {
             return Err(scan.broken("expected `<arg_value>`"));
@@ -92,25 +135,40 @@ fn parameters(
     }
 }
 
-/// A value up to the first end mark behind which the next parameter or the end of the call stands: the value itself may hold such
-/// marks. One line break at either side belongs to the marks.
-fn value_text(scan: &mut Scan<'_, '_>, open: &str, value_end: &str, close: &str) -> Result<String, Broken> {
+/// A value up to the first end mark behind which the next parameter or the end of the call stands:
+/// the value itself may hold such marks. One line break at either side belongs to the marks.
+fn value_text(
+    scan: &mut Scan<'_, '_>,
+    open: &str,
+    value_end: &str,
+    close: &str,
+) -> Result<String, Broken> {
     let rest = scan.rest();
     let is_last = |(at, mark): &(usize, &str)| {
         let behind = rest[at + mark.len()..].trim_start();
         behind.starts_with(open) || behind.starts_with(close)
     };
     let Some((end, _)) = rest.match_indices(value_end).find(is_last) else {
-        return Err(scan.broken(format!("the value has no `{value_end}` before the next parameter")));
+        return Err(scan.broken(format!(
+            "the value has no `{value_end}` before the next parameter"
+        )));
     };
     scan.at += end + value_end.len();
     let value = &rest[..end];
-    let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);
-    Ok(value.strip_suffix("\r\n").or(value.strip_suffix('\n')).unwrap_or(value).to_owned())
+    let value = value
+        .strip_prefix("\r\n")
+        .or(value.strip_prefix('\n'))
+        .unwrap_or(value);
+    Ok(value
+        .strip_suffix("\r\n")
+        .or(value.strip_suffix('\n'))
+        .unwrap_or(value)
+        .to_owned())
 }
 
-/// The value a text without a type stands for, by the JSON Schema of its place: the text itself where that allows a string, else a
-/// number, a boolean, null, an array or an object where it allows that; without a schema whatever JSON it is, else the text.
+/// The value a text without a type stands for, by the JSON Schema of its place: the text itself
+/// where that allows a string, else a number, a boolean, null, an array or an object where it
+/// allows that; without a schema whatever JSON it is, else the text.
 #[must_use]
 pub fn typed(text: &str, schema: Option<&Value>) -> Json {
     let trimmed = text.trim();
@@ -129,7 +187,10 @@ pub fn typed(text: &str, schema: Option<&Value>) -> Json {
     if allows("string") {
         return as_text();
     }
-    match Json::read(trimmed).ok().or_else(|| python::literal(trimmed)) {
+    match Json::read(trimmed)
+        .ok()
+        .or_else(|| python::literal(trimmed))
+    {
         Some(number @ Json::Number(_)) if allows("number") || allows("integer") => number,
         Some(value @ Json::Bool(_)) if allows("boolean") => value,
         Some(value @ Json::Array(_)) if allows("array") => value,
@@ -148,7 +209,12 @@ fn gather_kinds<'a>(schema: &'a Value, kinds: &mut Vec<&'a str>, depth: usize) {
         Value::Array(several) => kinds.extend(several.iter().filter_map(Value::as_str)),
         _ => {}
     }
-    for value in schema["enum"].as_array().into_iter().flatten().chain(schema.get("const")) {
+    for value in schema["enum"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .chain(schema.get("const"))
+    {
         kinds.push(match value {
             Value::Null => "null",
             Value::Bool(_) => "boolean",
@@ -180,7 +246,13 @@ mod tests {
         assert_eq!(of("True", json!({"type": "boolean"})), "true");
         assert_eq!(of("null", json!({"type": ["string", "null"]})), "null");
         assert_eq!(of("['a', 1]", json!({"type": "array"})), "[\"a\",1]");
-        assert_eq!(of("5", json!({"anyOf": [{"type": "null"}, {"type": "number"}]})), "5");
+        assert_eq!(
+            of(
+                "5",
+                json!({"anyOf": [{"type": "null"}, {"type": "number"}]})
+            ),
+            "5"
+        );
         assert_eq!(of("b", json!({"enum": ["a", "b"]})), "\"b\"");
         assert_eq!(of(" x\n", json!({"type": "string"})), "\" x\\n\"");
         assert_eq!(typed("[1]", None).to_string(), "[1]");

@@ -66,7 +66,8 @@ impl<'a> Reader<'a> {
         stands
     }
 
-    /// Calls in brackets, as in `[f(a=1), g()]`, or one or several on their own; each with its place.
+    /// Calls in brackets, as in `[f(a=1), g()]`, or one or several on their own; each with its
+    /// place.
     pub(super) fn calls(&mut self) -> Result<Vec<(Range<usize>, Bare)>, Broken> {
         let mut calls = Vec::new();
         let bracketed = self.take('[');
@@ -98,10 +99,15 @@ impl<'a> Reader<'a> {
     pub(super) fn call(&mut self) -> Result<(Range<usize>, Bare), Broken> {
         self.skip_space();
         let start = self.at;
-        let Some(name) = called_name(self.rest()) else { return self.broken("expected a call such as `f(a=1)`") };
+        let Some(name) = called_name(self.rest()) else {
+            return self.broken("expected a call such as `f(a=1)`");
+        };
         self.at += name.len();
         let _opened = self.take('(');
-        let mut bare = Bare { name: name.to_owned(), ..Bare::default() };
+        let mut bare = Bare {
+            name: name.to_owned(),
+            ..Bare::default()
+        };
         let mut seen = HashSet::new();
         loop {
             if self.take(')') {
@@ -123,7 +129,10 @@ impl<'a> Reader<'a> {
         let start = self.at;
         if let Some(key) = self.keyword() {
             if repeats(key, &bare.arguments, seen) {
-                return Err(Broken::new(start, format!("the argument `{key}` stands twice")));
+                return Err(Broken::new(
+                    start,
+                    format!("the argument `{key}` stands twice"),
+                ));
             }
             let value = self.value(0)?;
             bare.arguments.push((key.to_owned(), value));
@@ -140,7 +149,9 @@ impl<'a> Reader<'a> {
     /// Goes past `name =`.
     fn keyword(&mut self) -> Option<&'a str> {
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
         let behind = rest[end..].trim_start();
         let is_keyword = end > 0 && behind.starts_with('=') && !behind.starts_with("==");
         is_keyword.then(|| {
@@ -156,7 +167,9 @@ impl<'a> Reader<'a> {
         }
         let rest = self.rest();
         match rest.chars().next() {
-            Some('[') => self.sequence('[', ']', depth).map(|(elements, _)| Json::Array(elements)),
+            Some('[') => self
+                .sequence('[', ']', depth)
+                .map(|(elements, _)| Json::Array(elements)),
             Some('(') => self.parenthesised(depth),
             Some('{') => self.dictionary(depth),
             Some('"' | '\'') => self.strings(),
@@ -167,7 +180,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Elements up to `close`, and whether a comma stands behind the last.
-    fn sequence(&mut self, open: char, close: char, depth: usize) -> Result<(Vec<Json>, bool), Broken> {
+    fn sequence(
+        &mut self,
+        open: char,
+        close: char,
+        depth: usize,
+    ) -> Result<(Vec<Json>, bool), Broken> {
         let _opened = self.take(open);
         let (mut elements, mut comma) = (Vec::new(), false);
         loop {
@@ -221,7 +239,9 @@ impl<'a> Reader<'a> {
     /// `True`, `None`, their JSON spellings, and strings with a prefix.
     fn word(&mut self) -> Result<Json, Broken> {
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+            .unwrap_or(rest.len());
         let value = match &rest[..end] {
             "True" | "true" => Json::Bool(true),
             "False" | "false" => Json::Bool(false),
@@ -242,7 +262,10 @@ impl<'a> Reader<'a> {
             let prefix = usize::from(raw || rest.starts_with(['u', 'U']));
             self.string(prefix, raw, &mut text)?;
             self.skip_space();
-            let next = self.rest().strip_prefix(['r', 'R', 'u', 'U']).unwrap_or(self.rest());
+            let next = self
+                .rest()
+                .strip_prefix(['r', 'R', 'u', 'U'])
+                .unwrap_or(self.rest());
             if !next.starts_with(['"', '\'']) {
                 return Ok(Json::Text(text));
             }
@@ -254,7 +277,11 @@ impl<'a> Reader<'a> {
         self.at += prefix;
         let quote = &self.rest()[..1];
         let triple = quote.repeat(3);
-        let close = if self.rest().starts_with(&triple) { triple.as_str() } else { quote };
+        let close = if self.rest().starts_with(&triple) {
+            triple.as_str()
+        } else {
+            quote
+        };
         self.at += close.len();
         loop {
             let rest = self.rest();
@@ -264,7 +291,9 @@ impl<'a> Reader<'a> {
             }
             match rest.chars().next() {
                 None => return Err(Broken::new(start, "the string never ends")),
-                Some('\n') if close.len() == 1 => return self.broken("the string ends with its line"),
+                Some('\n') if close.len() == 1 => {
+                    return self.broken("the string ends with its line");
+                }
                 Some('\\') if raw => {
                     let kept: String = rest.chars().take(2).collect();
                     self.at += kept.len();
@@ -281,7 +310,9 @@ impl<'a> Reader<'a> {
 
     fn escape(&mut self, text: &mut String) -> Result<(), Broken> {
         let rest = &self.rest()[1..];
-        let Some(kind) = rest.chars().next() else { return self.broken("the string never ends") };
+        let Some(kind) = rest.chars().next() else {
+            return self.broken("the string never ends");
+        };
         let (c, length) = match kind {
             '\n' => {
                 self.at += 2;
@@ -296,7 +327,11 @@ impl<'a> Reader<'a> {
             'v' => ('\x0b', 1),
             '\\' | '\'' | '"' => (kind, 1),
             '0'..='7' => {
-                let length = rest.bytes().take(3).take_while(|byte| (b'0'..=b'7').contains(byte)).count();
+                let length = rest
+                    .bytes()
+                    .take(3)
+                    .take_while(|byte| (b'0'..=b'7').contains(byte))
+                    .count();
                 (self.coded(&rest[..length], 8)?, length)
             }
             'x' => (self.coded(rest.get(1..3).unwrap_or_default(), 16)?, 3),
@@ -315,8 +350,11 @@ impl<'a> Reader<'a> {
     }
 
     fn coded(&self, digits: &str, radix: u32) -> Result<char, Broken> {
-        let code = u32::from_str_radix(digits, radix).ok().filter(|_| !digits.starts_with('+'));
-        code.and_then(char::from_u32).ok_or_else(|| Broken::new(self.at, "the string has a broken escape"))
+        let code = u32::from_str_radix(digits, radix)
+            .ok()
+            .filter(|_| !digits.starts_with('+'));
+        code.and_then(char::from_u32)
+            .ok_or_else(|| Broken::new(self.at, "the string has a broken escape"))
     }
 
     /// A number, in JSON's grammar afterwards.
@@ -329,13 +367,22 @@ impl<'a> Reader<'a> {
         }
         let rest = self.rest();
         let is_part = |at: usize, c: char| {
-            let signs_exponent = "+-".contains(c) && rest[..at].ends_with(['e', 'E']) && !rest.starts_with("0x");
+            let signs_exponent =
+                "+-".contains(c) && rest[..at].ends_with(['e', 'E']) && !rest.starts_with("0x");
             c.is_ascii_alphanumeric() || c == '.' || c == '_' || signs_exponent
         };
-        let end = rest.char_indices().find(|(at, c)| !is_part(*at, *c)).map_or(rest.len(), |(at, _)| at);
-        let digits = json_number(&rest[..end]).ok_or_else(|| Broken::new(start, "the number is none"))?;
+        let end = rest
+            .char_indices()
+            .find(|(at, c)| !is_part(*at, *c))
+            .map_or(rest.len(), |(at, _)| at);
+        let digits =
+            json_number(&rest[..end]).ok_or_else(|| Broken::new(start, "the number is none"))?;
         self.at += end;
-        Ok(Json::Number(if negative { format!("-{digits}") } else { digits }))
+        Ok(Json::Number(if negative {
+            format!("-{digits}")
+        } else {
+            digits
+        }))
     }
 }
 
@@ -348,7 +395,9 @@ fn json_number(text: &str) -> Option<String> {
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
         if let Some(digits) = text.to_ascii_lowercase().strip_prefix(prefix) {
-            return u128::from_str_radix(digits, radix).ok().map(|value| value.to_string());
+            return u128::from_str_radix(digits, radix)
+                .ok()
+                .map(|value| value.to_string());
         }
     }
     let (mantissa, exponent) = match text.find(['e', 'E']) {
@@ -414,9 +463,21 @@ mod tests {
         ] {
             assert_eq!(written(python).as_deref(), Some(json), "{python}");
         }
-        for text in
-            ["x", "1+1", "f(1)", "{1: 2}", "{'a': 1, 'a': 2}", "'a", "'a\nb'", "012", "1__0", "[1 2]", "1j", "b'a'", ""]
-        {
+        for text in [
+            "x",
+            "1+1",
+            "f(1)",
+            "{1: 2}",
+            "{'a': 1, 'a': 2}",
+            "'a",
+            "'a\nb'",
+            "012",
+            "1__0",
+            "[1 2]",
+            "1j",
+            "b'a'",
+            "",
+        ] {
             assert_eq!(written(text), None, "{text}");
         }
         assert_eq!(literal(&"[".repeat(5_000)), None);
@@ -435,10 +496,22 @@ mod tests {
     #[test]
     fn what_is_broken_is_told() {
         let broken = |text: &str| Reader::new(text).calls().map(drop).unwrap_err();
-        assert_eq!(broken("[f(a=1 b=2)]"), Broken::new(7, "expected `,` or `)`"));
-        assert_eq!(broken("[f(a=1, a=2)]"), Broken::new(8, "the argument `a` stands twice"));
+        assert_eq!(
+            broken("[f(a=1 b=2)]"),
+            Broken::new(7, "expected `,` or `)`")
+        );
+        assert_eq!(
+            broken("[f(a=1, a=2)]"),
+            Broken::new(8, "the argument `a` stands twice")
+        );
         assert_eq!(broken("[f(a=1), g(b=x)]").at, 13);
-        assert_eq!(broken("[f(a=1), 2]").reason, "expected a call such as `f(a=1)`");
-        assert_eq!(broken("[f(a=1, 2)]").reason, "an argument without a name stands behind one with a name");
+        assert_eq!(
+            broken("[f(a=1), 2]").reason,
+            "expected a call such as `f(a=1)`"
+        );
+        assert_eq!(
+            broken("[f(a=1, 2)]").reason,
+            "an argument without a name stands behind one with a name"
+        );
     }
 }

@@ -20,7 +20,14 @@ impl<'a, 'r> Scan<'a, 'r> {
     pub(super) fn new(text: &'a str, part: Range<usize>, found: &'r mut Reading) -> Self {
         let blanks = text[part.clone()].len() - text[part.clone()].trim_start().len();
         let start = part.start + blanks;
-        Self { text, start, end: part.end, at: part.start, prose_from: part.start, found }
+        Self {
+            text,
+            start,
+            end: part.end,
+            at: part.start,
+            prose_from: part.start,
+            found,
+        }
     }
 
     /// What of the part is left.
@@ -80,17 +87,37 @@ impl<'a, 'r> Scan<'a, 'r> {
     /// A call that began at `start` and ends at the cursor.
     pub(super) fn call(&mut self, form: Form, start: usize, call: Bare) -> Result<(), Broken> {
         if self.found.calls.len() == MAX_CALLS {
-            return Err(Broken::new(start, format!("there are more than {MAX_CALLS} calls")));
+            return Err(Broken::new(
+                start,
+                format!("there are more than {MAX_CALLS} calls"),
+            ));
         }
-        let Bare { name, arguments, positional, untyped } = call;
-        self.found.calls.push(Call { name, arguments, positional, untyped, span: start..self.at, form });
+        let Bare {
+            name,
+            arguments,
+            positional,
+            untyped,
+        } = call;
+        self.found.calls.push(Call {
+            name,
+            arguments,
+            positional,
+            untyped,
+            span: start..self.at,
+            form,
+        });
         Ok(())
     }
 
-    /// An attempt that began at `start` and ends at the cursor. What of it was a call already is none: an attempt counts once.
+    /// An attempt that began at `start` and ends at the cursor. What of it was a call already is
+    /// none: an attempt counts once.
     pub(super) fn malformed(&mut self, form: Form, start: usize, broken: Broken) {
         self.found.calls.retain(|call| call.span.start < start);
-        self.found.malformed.push(Malformed { span: start..self.at, broken, form });
+        self.found.malformed.push(Malformed {
+            span: start..self.at,
+            broken,
+            form,
+        });
     }
 
     /// Whether so much is malformed already that nothing more is read.
@@ -113,7 +140,10 @@ impl<'a, 'r> Scan<'a, 'r> {
 
     /// Looks only at `inside`, bytes of what is left.
     pub(super) fn narrow(&mut self, inside: Range<usize>) {
-        (self.at, self.end) = (self.at + inside.start, self.at + inside.end.max(inside.start));
+        (self.at, self.end) = (
+            self.at + inside.start,
+            self.at + inside.end.max(inside.start),
+        );
     }
 
     /// Goes to the end of the part.

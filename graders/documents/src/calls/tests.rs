@@ -13,11 +13,24 @@ fn reading(text: &str) -> Reading {
 /// The calls as `name {arguments}`, the positional ones in front, with their form.
 fn told(text: &str) -> Vec<String> {
     let reading = reading(text);
-    assert!(reading.malformed.is_empty(), "{text}: {:?}", reading.malformed);
+    assert!(
+        reading.malformed.is_empty(),
+        "{text}: {:?}",
+        reading.malformed
+    );
     let tell = |call: Call| {
         assert!(!text[call.span.clone()].is_empty(), "{text}: {call:?}");
-        let positional: String = call.positional.iter().map(|value| format!("{value} ")).collect();
-        format!("{}: {} {positional}{}", call.form, call.name, Json::Object(call.arguments))
+        let positional: String = call
+            .positional
+            .iter()
+            .map(|value| format!("{value} "))
+            .collect();
+        format!(
+            "{}: {} {positional}{}",
+            call.form,
+            call.name,
+            Json::Object(call.arguments)
+        )
     };
     reading.calls.into_iter().map(tell).collect()
 }
@@ -25,8 +38,14 @@ fn told(text: &str) -> Vec<String> {
 /// Where the first attempt breaks, as the text from there on, and why.
 fn broken(text: &str) -> (&str, String) {
     let reading = reading(text);
-    let first = reading.malformed.first().unwrap_or_else(|| panic!("{text}: {reading:?}"));
-    assert!(first.span.start <= first.broken.at && first.span.end <= text.len(), "{first:?}");
+    let first = reading
+        .malformed
+        .first()
+        .unwrap_or_else(|| panic!("{text}: {reading:?}"));
+    assert!(
+        first.span.start <= first.broken.at && first.span.end <= text.len(),
+        "{first:?}"
+    );
     (&text[first.broken.at..], first.broken.reason.clone())
 }
 
@@ -71,10 +90,14 @@ fn every_form_is_read() {
         ),
         (
             "harmony",
-            format!("<|channel|>analysis<|message|>Look it up.<|end|><|start|>assistant<|channel|>commentary to=functions.weather <|constrain|>json<|message|>{paris}<|call|>"),
+            format!("<|channel|>analysis<|message|>Look it \
+                     up.<|end|><|start|>assistant<|channel|>commentary to=functions.weather \
+                     <|constrain|>json<|message|>{paris}<|call|>"),
         ),
-        ("harmony", format!("<|start|>assistant to=functions.weather<|channel|>commentary json<|message|>{paris}<|call|>")),
-        ("invoke", "<function_calls>\n<invoke name=\"weather\">\n<parameter name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>".to_owned()),
+        ("harmony", format!("<|start|>assistant to=functions.weather<|channel|>commentary \
+                             json<|message|>{paris}<|call|>")),
+        ("invoke", "<function_calls>\n<invoke name=\"weather\">\n<parameter \
+                    name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>".to_owned()),
         ("gemma", "```tool_code\nprint(weather(city=\"Paris\"))\n```".to_owned()),
         ("gemma", format!("```tool_call\n{call}\n```")),
         ("pythonic", "[weather(city='Paris')]".to_owned()),
@@ -91,26 +114,57 @@ fn every_form_is_read() {
 fn several_calls_keep_their_order() {
     let a = r#"{"name":"a","arguments":{}}"#;
     let b = r#"{"name":"b","parameters":{"x":[1,2.0]}}"#;
-    let both = |form: &str| vec![format!("{form}: a {{}}"), format!("{form}: b {{\"x\":[1,2.0]}}")];
-    assert_eq!(told(&format!("<tool_call>\n{a}\n</tool_call>\n<tool_call>\n{b}\n</tool_call>")), both("hermes"));
-    assert_eq!(told(&format!("<tool_call>\n{a}\n{b}\n</tool_call>")), both("hermes"));
+    let both = |form: &str| {
+        vec![
+            format!("{form}: a {{}}"),
+            format!("{form}: b {{\"x\":[1,2.0]}}"),
+        ]
+    };
+    assert_eq!(
+        told(&format!(
+            "<tool_call>\n{a}\n</tool_call>\n<tool_call>\n{b}\n</tool_call>"
+        )),
+        both("hermes")
+    );
+    assert_eq!(
+        told(&format!("<tool_call>\n{a}\n{b}\n</tool_call>")),
+        both("hermes")
+    );
     assert_eq!(told(&format!("<|python_tag|>{a}; {b}")), both("llama"));
-    assert_eq!(told("<|python_tag|>a.call(); b.call(x=[1, 2.0])"), both("llama"));
-    assert_eq!(told("stop\n{}<|assistant|>\nweather\n{}"), ["glm: stop {}", "glm: weather {}"]);
+    assert_eq!(
+        told("<|python_tag|>a.call(); b.call(x=[1, 2.0])"),
+        both("llama")
+    );
+    assert_eq!(
+        told("stop\n{}<|assistant|>\nweather\n{}"),
+        ["glm: stop {}", "glm: weather {}"]
+    );
     assert_eq!(told(&format!("{a};{b}")), both("json"));
     assert_eq!(told(&format!("{a}\n{b}")), both("json"));
     assert_eq!(told(&format!("[{a}, {b}]")), both("json"));
     assert_eq!(told("[a(), b(x=[1, 2.0])]"), both("pythonic"));
-    assert_eq!(told("[TOOL_CALLS]a[ARGS]{}[TOOL_CALLS]b[ARGS]{\"x\":[1,2.0]}"), both("mistral"));
-    assert_eq!(told("[maths.add(1, b=2)]"), ["pythonic: maths.add 1 {\"b\":2}"]);
+    assert_eq!(
+        told("[TOOL_CALLS]a[ARGS]{}[TOOL_CALLS]b[ARGS]{\"x\":[1,2.0]}"),
+        both("mistral")
+    );
+    assert_eq!(
+        told("[maths.add(1, b=2)]"),
+        ["pythonic: maths.add 1 {\"b\":2}"]
+    );
 }
 
 #[test]
 fn an_argument_may_hold_the_marks_of_its_form() {
     let text = r#"<tool_call>{"name":"write","arguments":{"text":"</tool_call> <tool_call>"}}</tool_call>"#;
-    assert_eq!(told(text), [r#"hermes: write {"text":"</tool_call> <tool_call>"}"#]);
+    assert_eq!(
+        told(text),
+        [r#"hermes: write {"text":"</tool_call> <tool_call>"}"#]
+    );
     let text = "<function=write>\n<parameter=text>\na </parameter> b\n</parameter>\n</function>";
-    assert_eq!(told(text), [r#"qwen3_coder: write {"text":"a </parameter> b"}"#]);
+    assert_eq!(
+        told(text),
+        [r#"qwen3_coder: write {"text":"a </parameter> b"}"#]
+    );
 }
 
 #[test]
@@ -137,7 +191,8 @@ fn tokens_that_end_a_turn_are_no_text() {
             assert_eq!(told(&format!("{text}{token}")).len(), 1, "{text}{token}");
         }
     }
-    let llama = r#"<|start_header_id|>assistant<|end_header_id|>{"name":"stop","parameters":{}}<|eot_id|>"#;
+    let llama =
+        r#"<|start_header_id|>assistant<|end_header_id|>{"name":"stop","parameters":{}}<|eot_id|>"#;
     assert_eq!(told(llama), ["json: stop {}"]);
 }
 
@@ -147,21 +202,40 @@ fn strings_of_calls_may_hold_marks_of_other_forms() {
         told(r#"{"name":"stop","arguments":{"s":"</tool_call> [TOOL_CALLS]"}}"#),
         [r#"json: stop {"s":"</tool_call> [TOOL_CALLS]"}"#]
     );
-    assert_eq!(told("[stop(s='<tool_call>')]"), [r#"pythonic: stop {"s":"<tool_call>"}"#]);
+    assert_eq!(
+        told("[stop(s='<tool_call>')]"),
+        [r#"pythonic: stop {"s":"<tool_call>"}"#]
+    );
 }
 
 #[test]
 fn broken_attempts_say_where() {
     for (text, rest, reason) in [
-        (r#"<tool_call>{"name": get}</tool_call>"#, "get}</tool_call>", "expected a value"),
-        (r#"<tool_call>{"name":"a","arguments":{}}"#, "", "`</tool_call>` is missing"),
-        (r#"<tool_call>{"name":"a","arguments":{}} now</tool_call>"#, "now</tool_call>", "expected `</tool_call>`"),
+        (
+            r#"<tool_call>{"name": get}</tool_call>"#,
+            "get}</tool_call>",
+            "expected a value",
+        ),
+        (
+            r#"<tool_call>{"name":"a","arguments":{}}"#,
+            "",
+            "`</tool_call>` is missing",
+        ),
+        (
+            r#"<tool_call>{"name":"a","arguments":{}} now</tool_call>"#,
+            "now</tool_call>",
+            "expected `</tool_call>`",
+        ),
         (
             r#"<tool_call>{"name":"a","arguments":{"x":1,"x":2}}</tool_call>"#,
             r#""x":2}}</tool_call>"#,
             "the key `x` stands twice",
         ),
-        (r#"<tool_call>{"name":"a"}</tool_call>"#, r#"{"name":"a"}</tool_call>"#, "the call has no `arguments`"),
+        (
+            r#"<tool_call>{"name":"a"}</tool_call>"#,
+            r#"{"name":"a"}</tool_call>"#,
+            "the call has no `arguments`",
+        ),
         (
             r#"<tool_call>{"name":"a","arguments":[1]}</tool_call>"#,
             r#"{"name":"a","arguments":[1]}</tool_call>"#,
@@ -172,8 +246,16 @@ fn broken_attempts_say_where() {
             r#"{"name":"a","arguments":"{x}"}</tool_call>"#,
             "in the text of the arguments expected a key in double quotes at byte 1",
         ),
-        ("<tool_call></tool_call>", "</tool_call>", "expected an object with a name and arguments"),
-        ("Done. </tool_call>", "</tool_call>", "`</tool_call>` closes nothing"),
+        (
+            "<tool_call></tool_call>",
+            "</tool_call>",
+            "expected an object with a name and arguments",
+        ),
+        (
+            "Done. </tool_call>",
+            "</tool_call>",
+            "`</tool_call>` closes nothing",
+        ),
         (
             "<function=f><parameter=a>1</function>",
             "1</function>",
@@ -185,18 +267,42 @@ fn broken_attempts_say_where() {
             "the parameter `a` stands twice",
         ),
         ("<tools>{}</tools>", "{}</tools>", "the call has no `name`"),
-        ("<|python_tag|>import os", "import os", "expected a call such as `f(a=1)`"),
-        ("[TOOL_CALLS] none", "", "the text ends where a value is expected"),
+        (
+            "<|python_tag|>import os",
+            "import os",
+            "expected a call such as `f(a=1)`",
+        ),
+        (
+            "[TOOL_CALLS] none",
+            "",
+            "the text ends where a value is expected",
+        ),
         ("<|tool_call|>[{\"name\":\"a\"", "", "expected `,` or `}`"),
-        ("<tool_call>weather\n<arg_key>city</arg_key></tool_call>", "</tool_call>", "expected `<arg_value>`"),
+        (
+            "<tool_call>weather\n<arg_key>city</arg_key></tool_call>",
+            "</tool_call>",
+            "expected `<arg_value>`",
+        ),
         (
             "<|tool_call_start|>[a(x=y)]<|tool_call_end|>",
             "y)]<|tool_call_end|>",
             "expected a literal: names and expressions are not evaluated",
         ),
-        ("<function_call>{\"name\":\"a\",\"arguments\":{}} and", "and", "something stands behind the call"),
-        ("<｜tool▁call▁begin｜>a{}", "a{}", "`<｜tool▁sep｜>` is missing"),
-        ("<|tool_call_begin|>a{}", "a{}", "`<|tool_call_argument_begin|>` is missing"),
+        (
+            "<function_call>{\"name\":\"a\",\"arguments\":{}} and",
+            "and",
+            "something stands behind the call",
+        ),
+        (
+            "<｜tool▁call▁begin｜>a{}",
+            "a{}",
+            "`<｜tool▁sep｜>` is missing",
+        ),
+        (
+            "<|tool_call_begin|>a{}",
+            "a{}",
+            "`<|tool_call_argument_begin|>` is missing",
+        ),
         (
             "<invoke name=\"a\"><parameter name=\"x\">1</invoke>",
             "1</invoke>",
@@ -204,8 +310,16 @@ fn broken_attempts_say_where() {
         ),
         ("```tool_code\nweather(\n```", "```", "expected a value"),
         ("[weather(city='Paris'), stop(]", "]", "expected a value"),
-        (r#"{"name":"a","arguments":{"x":1}"#, "", "expected `,` or `}`"),
-        (r#"[{"name":"a","arguments":{}}] and"#, "and", "something stands behind the calls"),
+        (
+            r#"{"name":"a","arguments":{"x":1}"#,
+            "",
+            "expected `,` or `}`",
+        ),
+        (
+            r#"[{"name":"a","arguments":{}}] and"#,
+            "and",
+            "something stands behind the calls",
+        ),
         ("weather\n{\"city\": Paris}", "Paris}", "expected a value"),
     ] {
         assert_eq!(broken(text), (rest, reason.to_owned()), "{text}");
@@ -223,7 +337,8 @@ fn what_only_looks_like_a_call_is_prose() {
         "unknown(city='Paris')",
         "unknown\n{\"city\":\"Paris\"}",
         "[weatherman (retired)]",
-        "<think><tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call></think> No tool is needed.",
+        "<think><tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call></think> No tool is \
+         needed.",
         "",
     ] {
         assert!(reading(text).is_empty(), "{text}: {:?}", reading(text));
@@ -232,8 +347,13 @@ fn what_only_looks_like_a_call_is_prose() {
 
 #[test]
 fn prose_is_what_is_left() {
-    let text = "<think>x</think>First. <tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call> Then.";
-    let prose: Vec<_> = reading(text).prose.into_iter().map(|range| text[range].trim()).collect();
+    let text =
+        "<think>x</think>First. <tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call> Then.";
+    let prose: Vec<_> = reading(text)
+        .prose
+        .into_iter()
+        .map(|range| text[range].trim())
+        .collect();
     assert_eq!(prose, ["First.", "Then."]);
 }
 
@@ -244,8 +364,15 @@ fn one_form_may_be_asked_for() {
     );
     reading.keep_form(Form::Hermes);
     assert_eq!(reading.calls.len(), 1);
-    assert_eq!(reading.malformed[0].broken.reason, "the call is written as `phi`, not as `hermes`");
-    assert!(Form::ALL.iter().all(|form| Form::named(form.as_str()) == Some(*form)));
+    assert_eq!(
+        reading.malformed[0].broken.reason,
+        "the call is written as `phi`, not as `hermes`"
+    );
+    assert!(
+        Form::ALL
+            .iter()
+            .all(|form| Form::named(form.as_str()) == Some(*form))
+    );
 }
 
 #[test]
@@ -258,16 +385,35 @@ fn fields_of_messages_are_read() {
             {"id":"3","type":"function","function":{"name":"a","arguments":"{\"x\":1,\"x\":2}"}},
             {"id":"4","type":"function","function":{"name":"a","arguments":"[1]"}}]}"#,
     );
-    assert_eq!(reading.calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["weather", "stop"]);
-    assert_eq!(reading.malformed[0].broken, Broken::new(7, "the key `x` stands twice"));
-    assert_eq!(reading.malformed[1].broken.reason, "the call's arguments are an array, not an object");
+    assert_eq!(
+        reading
+            .calls
+            .iter()
+            .map(|call| call.name.as_str())
+            .collect::<Vec<_>>(),
+        ["weather", "stop"]
+    );
+    assert_eq!(
+        reading.malformed[0].broken,
+        Broken::new(7, "the key `x` stands twice")
+    );
+    assert_eq!(
+        reading.malformed[1].broken.reason,
+        "the call's arguments are an array, not an object"
+    );
     let reading = read(
         r#"{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"tool_use","name":"a","input":{"x":1}}]}"#,
     );
-    assert_eq!((reading.calls[0].form, reading.prose.len()), (Form::Anthropic, 1));
-    let reading = read(r#"{"role":"assistant","content":"<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>"}"#);
+    assert_eq!(
+        (reading.calls[0].form, reading.prose.len()),
+        (Form::Anthropic, 1)
+    );
+    let reading = read(
+        r#"{"role":"assistant","content":"<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>"}"#,
+    );
     assert_eq!(reading.calls[0].form, Form::Hermes);
-    let reading = read(r#"{"role":"assistant","content":"","function_call":{"name":"a","arguments":"{}"}}"#);
+    let reading =
+        read(r#"{"role":"assistant","content":"","function_call":{"name":"a","arguments":"{}"}}"#);
     assert_eq!(reading.calls.len(), 1);
 }
 
@@ -293,12 +439,22 @@ fn floods_end() {
 
 #[test]
 fn finds_repeated_names_among_many() {
-    let many = |separator: &str, one: &dyn Fn(usize) -> String| (0..40).map(one).collect::<Vec<_>>().join(separator);
+    let many = |separator: &str, one: &dyn Fn(usize) -> String| {
+        (0..40).map(one).collect::<Vec<_>>().join(separator)
+    };
     let python = many(", ", &|at| format!("a{at}=1"));
     assert_eq!(reading(&format!("[weather({python})]")).calls.len(), 1);
-    assert!(broken(&format!("[weather({python}, a30=2)]")).1.contains("stands twice"));
+    assert!(
+        broken(&format!("[weather({python}, a30=2)]"))
+            .1
+            .contains("stands twice")
+    );
     let dictionary = many(", ", &|at| format!("'a{at}': 1"));
-    assert!(broken(&format!("[weather(a={{{dictionary}, 'a30': 2}})]")).1.contains("stands twice"));
+    assert!(
+        broken(&format!("[weather(a={{{dictionary}, 'a30': 2}})]"))
+            .1
+            .contains("stands twice")
+    );
     let parameters = many("", &|at| format!("<parameter=a{at}>1</parameter>"));
     let twice = format!("<function=weather>{parameters}<parameter=a30>2</parameter></function>");
     assert!(broken(&twice).1.contains("stands twice"));
@@ -311,7 +467,10 @@ fn reads_many_names_and_marks_in_linear_time() {
     for text in [
         format!("[weather({})]", names(&|at| format!("a{at}=1,"))),
         format!("[weather(a={{{}}})]", names(&|at| format!("'a{at}':1,"))),
-        format!("<function=weather>{}</function>", names(&|at| format!("<parameter=a{at}>1</parameter>"))),
+        format!(
+            "<function=weather>{}</function>",
+            names(&|at| format!("<parameter=a{at}>1</parameter>"))
+        ),
     ] {
         assert_eq!(reading(&text).calls.len(), 1, "{text:.60}");
     }

@@ -7,8 +7,9 @@ use super::{Json, number};
 /// From how many members on keys are looked up instead of compared one by one.
 const MANY: usize = 16;
 
-/// Whether two trees are the same value: objects whatever their order, numbers by value (up to `tolerance`, see
-/// [`number::close`]), nothing else loosely. A number is never a string, `true` never 1.
+/// Whether two trees are the same value: objects whatever their order, numbers by value (up to
+/// `tolerance`, see [`number::close`]), nothing else loosely. A number is never a string, `true`
+/// never 1.
 #[must_use]
 pub fn same(a: &Json, b: &Json, tolerance: f64) -> bool {
     match (a, b) {
@@ -16,7 +17,9 @@ pub fn same(a: &Json, b: &Json, tolerance: f64) -> bool {
         (Json::Bool(a), Json::Bool(b)) => a == b,
         (Json::Number(a), Json::Number(b)) => number::close(a, b, tolerance),
         (Json::Text(a), Json::Text(b)) => a == b,
-        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b, tolerance)),
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b, tolerance))
+        }
         (Json::Object(a), Json::Object(b)) => same_members(a, b, tolerance),
         _ => false,
     }
@@ -27,13 +30,23 @@ fn same_members(a: &[(String, Json)], b: &[(String, Json)], tolerance: f64) -> b
         return false;
     }
     if a.iter().zip(b).all(|((a, _), (b, _))| a == b) {
-        return a.iter().zip(b).all(|((_, a), (_, b))| same(a, b, tolerance));
+        return a
+            .iter()
+            .zip(b)
+            .all(|((_, a), (_, b))| same(a, b, tolerance));
     }
     if a.len() < MANY {
-        return a.iter().all(|(key, a)| b.iter().any(|(name, b)| name == key && same(a, b, tolerance)));
+        return a.iter().all(|(key, a)| {
+            b.iter()
+                .any(|(name, b)| name == key && same(a, b, tolerance))
+        });
     }
     let index: HashMap<&str, &Json> = b.iter().map(|(key, value)| (key.as_str(), value)).collect();
-    a.iter().all(|(key, a)| index.get(key.as_str()).is_some_and(|b| same(a, b, tolerance)))
+    a.iter().all(|(key, a)| {
+        index
+            .get(key.as_str())
+            .is_some_and(|b| same(a, b, tolerance))
+    })
 }
 
 /// A part of a tree that has no parts of its own, and its place.
@@ -74,7 +87,10 @@ fn gather<'a>(tree: &'a Json, place: &mut String, most: usize, found: &mut Vec<L
                 place.truncate(length);
             }
         }
-        value => found.push(Leaf { place: place.clone(), value }),
+        value => found.push(Leaf {
+            place: place.clone(),
+            value,
+        }),
     }
 }
 
@@ -98,7 +114,13 @@ mod tests {
 
     #[test]
     fn kinds_are_never_confused() {
-        for (a, b) in [("1", "\"1\""), ("true", "1"), ("null", "false"), ("[]", "{}"), ("\"a\"", "\"A\"")] {
+        for (a, b) in [
+            ("1", "\"1\""),
+            ("true", "1"),
+            ("null", "false"),
+            ("[]", "{}"),
+            ("\"a\"", "\"A\""),
+        ] {
             assert!(!equal(a, b), "{a} {b}");
         }
     }
@@ -106,7 +128,12 @@ mod tests {
     #[test]
     fn large_objects_are_compared_by_key() {
         let members = |keys: &mut dyn Iterator<Item = u32>| {
-            format!("{{{}}}", keys.map(|key| format!("\"{key}\":{key}")).collect::<Vec<_>>().join(","))
+            format!(
+                "{{{}}}",
+                keys.map(|key| format!("\"{key}\":{key}"))
+                    .collect::<Vec<_>>()
+                    .join(",")
+            )
         };
         assert!(equal(&members(&mut (0..50)), &members(&mut (0..50).rev())));
         assert!(!equal(&members(&mut (0..50)), &members(&mut (1..51).rev())));
@@ -115,7 +142,10 @@ mod tests {
     #[test]
     fn leaves_have_places() {
         let tree = Json::read(r#"{"a":[1,{"b/c":[]}],"d":null}"#).unwrap();
-        let places: Vec<_> = leaves(&tree, 10).into_iter().map(|leaf| leaf.place).collect();
+        let places: Vec<_> = leaves(&tree, 10)
+            .into_iter()
+            .map(|leaf| leaf.place)
+            .collect();
         assert_eq!(places, ["/a/0", "/a/1/b~1c", "/d"]);
         assert_eq!(leaves(&tree, 2).len(), 2);
     }

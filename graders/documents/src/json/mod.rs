@@ -1,4 +1,5 @@
-//! JSON with its numbers as they were written: integers of any size stay exact, and `1` can be told from `1.0`.
+//! JSON with its numbers as they were written: integers of any size stay exact, and `1` can be told
+//! from `1.0`.
 
 mod compare;
 pub mod number;
@@ -29,7 +30,8 @@ pub enum Json {
 }
 
 impl Json {
-    /// Reads a text that is one JSON value and nothing else, nested at most [`MAX_DEPTH`] deep, no key of an object twice.
+    /// Reads a text that is one JSON value and nothing else, nested at most [`MAX_DEPTH`] deep, no
+    /// key of an object twice.
     ///
     /// # Errors
     /// [`Broken`] with the byte at which it stops being that.
@@ -40,7 +42,10 @@ impl Json {
     /// The member of that key; `None` for what is no object as well.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
-        self.members().iter().find(|(name, _)| name == key).map(|(_, value)| value)
+        self.members()
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
     }
 
     /// The pairs of an object; none for anything else.
@@ -101,7 +106,10 @@ impl Json {
             Self::Null | Self::Bool(_) => 0,
             Self::Number(text) | Self::Text(text) => text.len(),
             Self::Array(elements) => elements.iter().map(Self::bytes).sum(),
-            Self::Object(members) => members.iter().map(|(key, value)| 24 + key.len() + value.bytes()).sum(),
+            Self::Object(members) => members
+                .iter()
+                .map(|(key, value)| 24 + key.len() + value.bytes())
+                .sum(),
         };
         size_of::<Self>() + inside
     }

@@ -1,4 +1,5 @@
-//! Numbers by value, from their texts: `1`, `1.0` and `10e-1` are one number, whatever their size. Texts follow JSON's grammar.
+//! Numbers by value, from their texts: `1`, `1.0` and `10e-1` are one number, whatever their size.
+//! Texts follow JSON's grammar.
 
 use std::borrow::Cow;
 
@@ -11,30 +12,53 @@ struct Parts<'a> {
     exponent: i64,
 }
 
-/// Exponents beyond this are cut to it: no digits of a document reach so far. Two such numbers are one where their texts are.
+/// Exponents beyond this are cut to it: no digits of a document reach so far. Two such numbers are
+/// one where their texts are.
 const FARTHEST: i64 = 1 << 60;
 
 fn parts(text: &str) -> Parts<'_> {
-    let (negative, text) = text.strip_prefix('-').map_or((false, text), |rest| (true, rest));
+    let (negative, text) = text
+        .strip_prefix('-')
+        .map_or((false, text), |rest| (true, rest));
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, saturated(exponent)),
         None => (text, 0),
     };
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
-    let digits = if fraction.is_empty() { Cow::Borrowed(whole) } else { Cow::Owned([whole, fraction].concat()) };
+    let digits = if fraction.is_empty() {
+        Cow::Borrowed(whole)
+    } else {
+        Cow::Owned([whole, fraction].concat())
+    };
     let leading = digits.bytes().take_while(|byte| *byte == b'0').count();
-    let trailing = digits.bytes().rev().take_while(|byte| *byte == b'0').count();
+    let trailing = digits
+        .bytes()
+        .rev()
+        .take_while(|byte| *byte == b'0')
+        .count();
     if leading == digits.len() {
-        return Parts { exact: true, negative: false, digits: Cow::Borrowed(""), exponent: 0 };
+        return Parts {
+            exact: true,
+            negative: false,
+            digits: Cow::Borrowed(""),
+            exponent: 0,
+        };
     }
-    let exponent = exponent.saturating_add(size(whole.len())).saturating_sub(size(leading));
+    let exponent = exponent
+        .saturating_add(size(whole.len()))
+        .saturating_sub(size(leading));
     let kept = leading..digits.len() - trailing;
     let digits = match digits {
         Cow::Borrowed(digits) => Cow::Borrowed(&digits[kept]),
         Cow::Owned(digits) => Cow::Owned(digits[kept].to_owned()),
     };
     let exact = exponent.abs() < FARTHEST / 2;
-    Parts { exact, negative, digits, exponent }
+    Parts {
+        exact,
+        negative,
+        digits,
+        exponent,
+    }
 }
 
 fn size(length: usize) -> i64 {
@@ -42,8 +66,15 @@ fn size(length: usize) -> i64 {
 }
 
 fn saturated(exponent: &str) -> i64 {
-    let farthest = if exponent.starts_with('-') { -FARTHEST } else { FARTHEST };
-    exponent.parse::<i64>().unwrap_or(farthest).clamp(-FARTHEST, FARTHEST)
+    let farthest = if exponent.starts_with('-') {
+        -FARTHEST
+    } else {
+        FARTHEST
+    };
+    exponent
+        .parse::<i64>()
+        .unwrap_or(farthest)
+        .clamp(-FARTHEST, FARTHEST)
 }
 
 /// Whether two texts are the same number.
@@ -57,7 +88,11 @@ pub fn same(a: &str, b: &str) -> bool {
         return false; // Neither has zeros in front.
     }
     let (a, b) = (parts(a), parts(b));
-    a.exact && b.exact && a.negative == b.negative && a.exponent == b.exponent && a.digits == b.digits
+    a.exact
+        && b.exact
+        && a.negative == b.negative
+        && a.exponent == b.exponent
+        && a.digits == b.digits
 }
 
 /// A text that equal numbers share and others do not.
@@ -67,7 +102,12 @@ pub fn canonical(text: &str) -> String {
     if !parts.exact {
         return text.to_owned();
     }
-    format!("{}{}e{}", if parts.negative { "-" } else { "" }, parts.digits, parts.exponent)
+    format!(
+        "{}{}e{}",
+        if parts.negative { "-" } else { "" },
+        parts.digits,
+        parts.exponent
+    )
 }
 
 /// Whether the number has no fraction: `5.0` and `1e3` have none.
@@ -89,7 +129,8 @@ pub fn to_f64(text: &str) -> f64 {
     text.parse::<f64>().unwrap_or(0.0).clamp(f64::MIN, f64::MAX)
 }
 
-/// All digits of a whole number without point and exponent, where they are at most `most`; else the text itself.
+/// All digits of a whole number without point and exponent, where they are at most `most`; else the
+/// text itself.
 #[must_use]
 pub fn plain(text: &str, most: usize) -> Cow<'_, str> {
     if is_written_whole(text) {
@@ -102,7 +143,10 @@ pub fn plain(text: &str, most: usize) -> Cow<'_, str> {
     }
     let zeros = "0".repeat(length - parts.digits.len());
     let digits = if length == 0 { "0" } else { &parts.digits };
-    Cow::Owned(format!("{}{digits}{zeros}", if parts.negative { "-" } else { "" }))
+    Cow::Owned(format!(
+        "{}{digits}{zeros}",
+        if parts.negative { "-" } else { "" }
+    ))
 }
 
 /// Whether two numbers differ by at most `tolerance`, relative to the larger, absolutely below 1.
@@ -121,9 +165,14 @@ mod tests {
 
     #[test]
     fn numbers_are_compared_by_value() {
-        for (a, b) in
-            [("1", "1.0"), ("10e-1", "1"), ("-0.0", "0"), ("0e99", "0"), ("1e400", "10E+399"), ("0.001", "1e-3")]
-        {
+        for (a, b) in [
+            ("1", "1.0"),
+            ("10e-1", "1"),
+            ("-0.0", "0"),
+            ("0e99", "0"),
+            ("1e400", "10E+399"),
+            ("0.001", "1e-3"),
+        ] {
             assert!(same(a, b), "{a} {b}");
             assert_eq!(canonical(a), canonical(b));
         }
@@ -142,7 +191,14 @@ mod tests {
 
     #[test]
     fn whole_numbers_are_known_in_any_dress() {
-        for text in ["5", "5.0", "1e3", "0.0", "12.5e1", "1e999999999999999999999"] {
+        for text in [
+            "5",
+            "5.0",
+            "1e3",
+            "0.0",
+            "12.5e1",
+            "1e999999999999999999999",
+        ] {
             assert!(is_whole(text), "{text}");
         }
         for text in ["0.5", "1e-1", "12.55e1", "1e-999999999999999999999"] {

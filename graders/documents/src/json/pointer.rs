@@ -14,7 +14,11 @@ pub struct PointerError(String);
 
 impl fmt::Display for PointerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "`{}` is no JSON pointer: it is empty or begins with `/`, and `~` stands before 0 or 1", self.0)
+        write!(
+            f,
+            "`{}` is no JSON pointer: it is empty or begins with `/`, and `~` stands before 0 or 1",
+            self.0
+        )
     }
 }
 
@@ -22,7 +26,8 @@ impl Pointer {
     /// Reads a pointer.
     ///
     /// # Errors
-    /// [`PointerError`] for a text that neither is empty nor begins with `/`, or with another escape than `~0` and `~1`.
+    /// [`PointerError`] for a text that neither is empty nor begins with `/`, or with another
+    /// escape than `~0` and `~1`.
     pub fn read(text: &str) -> Result<Self, PointerError> {
         let error = || PointerError(text.chars().take(100).collect());
         if text.is_empty() {
@@ -32,9 +37,15 @@ impl Pointer {
         let unescaped = |step: &str| {
             let is_escape = |at: usize| matches!(step.as_bytes().get(at + 1), Some(b'0' | b'1'));
             let sound = step.match_indices('~').all(|(at, _)| is_escape(at));
-            sound.then(|| step.replace("~1", "/").replace("~0", "~")).ok_or_else(error)
+            sound
+                .then(|| step.replace("~1", "/").replace("~0", "~"))
+                .ok_or_else(error)
         };
-        steps.split('/').map(unescaped).collect::<Result<_, _>>().map(Self)
+        steps
+            .split('/')
+            .map(unescaped)
+            .collect::<Result<_, _>>()
+            .map(Self)
     }
 
     /// Its steps, unescaped.
@@ -62,7 +73,10 @@ impl Pointer {
     /// What stands there, to be changed.
     pub fn find_mut<'a>(&self, tree: &'a mut Json) -> Option<&'a mut Json> {
         self.0.iter().try_fold(tree, |tree, step| match tree {
-            Json::Object(members) => members.iter_mut().find(|(key, _)| key == step).map(|(_, value)| value),
+            Json::Object(members) => members
+                .iter_mut()
+                .find(|(key, _)| key == step)
+                .map(|(_, value)| value),
             Json::Array(elements) => index(step).and_then(|at| elements.get_mut(at)),
             _ => None,
         })
@@ -71,7 +85,9 @@ impl Pointer {
     /// The place it stands in and its last step; `None` for the whole tree.
     #[must_use]
     pub fn split_last(&self) -> Option<(Self, &str)> {
-        self.0.split_last().map(|(last, before)| (Self(before.to_vec()), last.as_str()))
+        self.0
+            .split_last()
+            .map(|(last, before)| (Self(before.to_vec()), last.as_str()))
     }
 
     /// Whether `other` stands at this place or inside it.
@@ -85,12 +101,16 @@ impl Pointer {
 #[must_use]
 pub fn index(step: &str) -> Option<usize> {
     let canonical = step == "0" || !step.starts_with('0');
-    (canonical && step.bytes().all(|byte| byte.is_ascii_digit())).then(|| step.parse().ok()).flatten()
+    (canonical && step.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| step.parse().ok())
+        .flatten()
 }
 
 impl fmt::Display for Pointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+        self.0
+            .iter()
+            .try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
     }
 }
 
@@ -101,7 +121,12 @@ mod tests {
     #[test]
     fn places_are_found() {
         let tree = Json::read(r#"{"a":[{"b/c":1}],"":2,"m~n":3}"#).unwrap();
-        let at = |text: &str| Pointer::read(text).unwrap().find(&tree).map(ToString::to_string);
+        let at = |text: &str| {
+            Pointer::read(text)
+                .unwrap()
+                .find(&tree)
+                .map(ToString::to_string)
+        };
         assert_eq!(at("/a/0/b~1c").as_deref(), Some("1"));
         assert_eq!(at("/").as_deref(), Some("2"));
         assert_eq!(at("/m~0n").as_deref(), Some("3"));

@@ -29,7 +29,10 @@ impl Broken {
     /// A reason at a byte.
     #[must_use]
     pub fn new(at: usize, reason: impl Into<String>) -> Self {
-        Self { at, reason: reason.into() }
+        Self {
+            at,
+            reason: reason.into(),
+        }
     }
 
     /// The same in a longer text in which the one that was read begins at byte `start`.
@@ -60,7 +63,13 @@ impl<'a> Reader<'a> {
     /// A reader of `text` with the limits of [`Json::read`].
     #[must_use]
     pub fn new(text: &'a str) -> Self {
-        Self { text, at: 0, parts: MAX_PARTS, deepest: MAX_DEPTH, keys_may_repeat: false }
+        Self {
+            text,
+            at: 0,
+            parts: MAX_PARTS,
+            deepest: MAX_DEPTH,
+            keys_may_repeat: false,
+        }
     }
 
     /// Takes values nested up to `deepest`, which is at most 1,000.
@@ -135,13 +144,17 @@ impl<'a> Reader<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Result<Json, Broken> {
-        self.parts = self.parts.checked_sub(1).ok_or_else(|| self.broken("it has more than four million parts"))?;
+        self.parts = self
+            .parts
+            .checked_sub(1)
+            .ok_or_else(|| self.broken("it has more than four million parts"))?;
         self.skip_space();
         match self.byte() {
             Some(b'"') => self.string().map(Json::Text),
-            Some(b'{' | b'[') if depth == self.deepest => {
-                Err(Broken::new(self.at, format!("it nests deeper than {} levels", self.deepest)))
-            }
+            Some(b'{' | b'[') if depth == self.deepest => Err(Broken::new(
+                self.at,
+                format!("it nests deeper than {} levels", self.deepest),
+            )),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
             Some(b'n') => self.word("null", Json::Null),
@@ -180,16 +193,22 @@ impl<'a> Reader<'a> {
         }
         let inside = &self.text[start + 1..end];
         if let Some(at) = inside.bytes().position(|byte| byte < b' ') {
-            let reason =
-                format!("a control character (U+{:04X}) in a string is written as an escape", inside.as_bytes()[at]);
+            let reason = format!(
+                "a control character (U+{:04X}) in a string is written as an escape",
+                inside.as_bytes()[at]
+            );
             return Err(Broken::new(start + 1 + at, reason));
         }
         self.at = end + 1;
         if !escapes {
             return Ok(inside.to_owned());
         }
-        serde_json::from_str(&self.text[start..=end])
-            .map_err(|error| Broken::new(start + error.column().saturating_sub(1), "the string has a broken escape"))
+        serde_json::from_str(&self.text[start..=end]).map_err(|error| {
+            Broken::new(
+                start + error.column().saturating_sub(1),
+                "the string has a broken escape",
+            )
+        })
     }
 
     fn digits(&mut self) -> usize {
@@ -259,7 +278,10 @@ impl<'a> Reader<'a> {
             let start = self.at;
             let key = self.string()?;
             if !self.keys_may_repeat && repeats(&key, &members, &mut seen) {
-                return Err(Broken::new(start, format!("the key `{}` stands twice", short(&key))));
+                return Err(Broken::new(
+                    start,
+                    format!("the key `{}` stands twice", short(&key)),
+                ));
             }
             if !self.take(":") {
                 return Err(self.broken("expected `:`"));
@@ -276,7 +298,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a key is among those of the members that stand before it; `seen` is begun empty and kept for one object.
+/// Whether a key is among those of the members that stand before it; `seen` is begun empty and kept
+/// for one object.
 pub fn repeats(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
     if members.len() < MANY {
         return members.iter().any(|(name, _)| name == key);
@@ -303,8 +326,13 @@ mod tests {
 
     #[test]
     fn numbers_keep_their_digits() {
-        let text = format!(r#"[1, 1.0, -2e3, {}, "a\"b\n", {{"k": [true, null]}}]"#, "9".repeat(400));
-        let Json::Array(elements) = Json::read(&text).unwrap() else { panic!("an array") };
+        let text = format!(
+            r#"[1, 1.0, -2e3, {}, "a\"b\n", {{"k": [true, null]}}]"#,
+            "9".repeat(400)
+        );
+        let Json::Array(elements) = Json::read(&text).unwrap() else {
+            panic!("an array")
+        };
         assert_eq!(elements[0], Json::Number("1".to_owned()));
         assert_eq!(elements[1], Json::Number("1.0".to_owned()));
         assert_eq!(elements[3], Json::Number("9".repeat(400)));
@@ -313,20 +341,42 @@ mod tests {
 
     #[test]
     fn what_is_no_json_is_broken_somewhere() {
-        for text in
-            ["", "nan", "[1,]", "01", "1 2", "\"a", "{\"a\" 1}", "+1", "1_0", "1.", "1e", "-", "{'a':1}", "\"\\x\""]
-        {
+        for text in [
+            "",
+            "nan",
+            "[1,]",
+            "01",
+            "1 2",
+            "\"a",
+            "{\"a\" 1}",
+            "+1",
+            "1_0",
+            "1.",
+            "1e",
+            "-",
+            "{'a':1}",
+            "\"\\x\"",
+        ] {
             assert!(Json::read(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn the_place_is_told() {
-        assert_eq!(broken(r#"{"a": 1, "b": 2, "a": 3}"#), (17, "the key `a` stands twice".to_owned()));
-        assert_eq!(broken(r#"{"a": 1} x"#), (9, "something stands behind the value".to_owned()));
+        assert_eq!(
+            broken(r#"{"a": 1, "b": 2, "a": 3}"#),
+            (17, "the key `a` stands twice".to_owned())
+        );
+        assert_eq!(
+            broken(r#"{"a": 1} x"#),
+            (9, "something stands behind the value".to_owned())
+        );
         assert_eq!(broken("[1 2]"), (3, "expected `,` or `]`".to_owned()));
         assert_eq!(broken("\"a\nb\"").0, 2);
-        assert_eq!(broken(&format!("{}1{}", "[".repeat(257), "]".repeat(257))).0, 256);
+        assert_eq!(
+            broken(&format!("{}1{}", "[".repeat(257), "]".repeat(257))).0,
+            256
+        );
         assert!(Json::read(&format!("{}1{}", "[".repeat(256), "]".repeat(256))).is_ok());
     }
 
@@ -336,9 +386,19 @@ mod tests {
         assert!(Json::read(&format!("{{{}}}", members.join(","))).is_ok());
         for key in [0, 15, 16, 17, 39] {
             let text = format!("{{{},\"k{key}\":2}}", members.join(","));
-            assert!(Json::read(&text).unwrap_err().reason.ends_with("stands twice"));
+            assert!(
+                Json::read(&text)
+                    .unwrap_err()
+                    .reason
+                    .ends_with("stands twice")
+            );
         }
-        assert!(Reader::new(r#"{"a":1,"a":2}"#).with_repeated_keys().all().is_ok());
+        assert!(
+            Reader::new(r#"{"a":1,"a":2}"#)
+                .with_repeated_keys()
+                .all()
+                .is_ok()
+        );
     }
 
     #[test]
@@ -346,7 +406,10 @@ mod tests {
         let mut reader = Reader::new(r#"{"a":1}; [2] tail"#);
         assert!(reader.next_value().is_ok());
         assert!(reader.take(";"));
-        assert_eq!(reader.next_value(), Ok(Json::Array(vec![Json::Number("2".to_owned())])));
+        assert_eq!(
+            reader.next_value(),
+            Ok(Json::Array(vec![Json::Number("2".to_owned())]))
+        );
         assert_eq!(reader.at(), 12);
         assert!(!reader.is_at_end());
     }

@@ -45,7 +45,8 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 }
 
 impl Json {
-    /// A text that equal values share and others do not: keys in order, numbers as [`number::canonical`] writes them.
+    /// A text that equal values share and others do not: keys in order, numbers as
+    /// [`number::canonical`] writes them.
     #[must_use]
     pub fn canonical(&self) -> String {
         let mut text = String::new();
@@ -89,7 +90,10 @@ impl Json {
             Self::Number(text) => number_value(text),
             Self::Text(text) => Value::String(text.clone()),
             Self::Array(elements) => elements.iter().map(Self::to_value).collect(),
-            Self::Object(members) => members.iter().map(|(key, value)| (key.clone(), value.to_value())).collect(),
+            Self::Object(members) => members
+                .iter()
+                .map(|(key, value)| (key.clone(), value.to_value()))
+                .collect(),
         }
     }
 }
@@ -107,9 +111,12 @@ impl From<&Value> for Json {
             Value::Number(number) => Self::Number(number.to_string()),
             Value::String(text) => Self::Text(text.clone()),
             Value::Array(elements) => Self::Array(elements.iter().map(Self::from).collect()),
-            Value::Object(members) => {
-                Self::Object(members.iter().map(|(key, value)| (key.clone(), Self::from(value))).collect())
-            }
+            Value::Object(members) => Self::Object(
+                members
+                    .iter()
+                    .map(|(key, value)| (key.clone(), Self::from(value)))
+                    .collect(),
+            ),
         }
     }
 }
@@ -126,7 +133,13 @@ mod tests {
 
     #[test]
     fn numbers_beyond_doubles_stay_finite_values() {
-        assert_eq!(Json::read("1e400").unwrap().to_value(), Value::from(f64::MAX));
-        assert_eq!(Json::read("18446744073709551615").unwrap().to_value(), Value::from(u64::MAX));
+        assert_eq!(
+            Json::read("1e400").unwrap().to_value(),
+            Value::from(f64::MAX)
+        );
+        assert_eq!(
+            Json::read("18446744073709551615").unwrap().to_value(),
+            Value::from(u64::MAX)
+        );
     }
 }

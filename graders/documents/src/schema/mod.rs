@@ -1,7 +1,8 @@
-//! JSON Schema over [`Json`] trees, by the `jsonschema` crate: drafts 4, 6, 7, 2019-09 and 2020-12. Fetches nothing.
+//! JSON Schema over [`Json`] trees, by the `jsonschema` crate: drafts 4, 6, 7, 2019-09 and 2020-12.
+//! Fetches nothing.
 //!
-//! Patterns run on a linear engine; those with look-around or back references on one that gives up after [`BACKTRACKS`] steps, and
-//! then the text does not match.
+//! Patterns run on a linear engine; those with look-around or back references on one that gives up
+//! after [`BACKTRACKS`] steps, and then the text does not match.
 
 mod node;
 mod place;
@@ -11,7 +12,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 pub use jsonschema::Draft;
-use jsonschema::{PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator, options_for};
+use jsonschema::{
+    PatternOptions, Retrieve, ValidationError, ValidationOptions, Validator, options_for,
+};
 use serde_json::Value;
 
 use crate::json::Json;
@@ -26,7 +29,8 @@ pub const BACKTRACKS: usize = 100_000;
 pub struct Dialect {
     /// The draft of a schema that names none; 2020-12 unless given.
     pub draft: Option<Draft>,
-    /// Whether `format` is held; by default as the draft says: up to 7 it is, from 2019-09 on it only tells.
+    /// Whether `format` is held; by default as the draft says: up to 7 it is, from 2019-09 on it
+    /// only tells.
     pub formats: Option<bool>,
 }
 
@@ -56,38 +60,67 @@ impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// Why it is none: what its meta-schema says, a reference that leads nowhere in it, a pattern that is none.
+    /// Why it is none: what its meta-schema says, a reference that leads nowhere in it, a pattern
+    /// that is none.
     pub fn compile(source: Value, dialect: Dialect) -> Result<Self, String> {
         let compile = |backtracking: bool| {
             let whole = options(&source, dialect, backtracking).build(&source)?;
             Ok((whole, backtracking))
         };
         let (whole, backtracking) =
-            compile(false).or_else(|_| compile(true)).map_err(|error: ValidationError<'_>| {
-                let place = error.instance_path().as_str();
-                format!(
-                    "{error}{}",
-                    if place.is_empty() { String::new() } else { format!(" (at `{place}` in the schema)") }
-                )
-            })?;
+            compile(false)
+                .or_else(|_| compile(true))
+                .map_err(|error: ValidationError<'_>| {
+                    let place = error.instance_path().as_str();
+                    format!(
+                        "{error}{}",
+                        if place.is_empty() {
+                            String::new()
+                        } else {
+                            format!(" (at `{place}` in the schema)")
+                        }
+                    )
+                })?;
         let parts = (!is_plain(&source)).then(Arc::default);
-        Ok(Self { whole, source: Arc::new(source), dialect, backtracking, parts })
+        Ok(Self {
+            whole,
+            source: Arc::new(source),
+            dialect,
+            backtracking,
+            parts,
+        })
     }
 
-    /// The schemas of the properties it names at its top, by name, or those its top refers to within itself. None where it names
-    /// none.
+    /// The schemas of the properties it names at its top, by name, or those its top refers to
+    /// within itself. None where it names none.
     #[must_use]
     pub fn properties(&self) -> BTreeMap<String, Self> {
-        let Some((top, place)) = self.top() else { return BTreeMap::new() };
-        let Some(named) = top.get("properties").and_then(Value::as_object) else { return BTreeMap::new() };
-        let Ok(parts) = options(&self.source, self.dialect, self.backtracking).build_map(&self.source) else {
+        let Some((top, place)) = self.top() else {
+            return BTreeMap::new();
+        };
+        let Some(named) = top.get("properties").and_then(Value::as_object) else {
+            return BTreeMap::new();
+        };
+        let Ok(parts) =
+            options(&self.source, self.dialect, self.backtracking).build_map(&self.source)
+        else {
             return BTreeMap::new();
         };
         let part = |(name, source): (&String, &Value)| {
             let escaped = name.replace('~', "~0").replace('/', "~1");
-            let whole = parts.get(&format!("#{place}/properties/{escaped}"))?.clone();
+            let whole = parts
+                .get(&format!("#{place}/properties/{escaped}"))?
+                .clone();
             let parts = (!is_plain(source)).then(Arc::default);
-            Some((name.clone(), Self { whole, source: Arc::new(source.clone()), parts, ..self.clone() }))
+            Some((
+                name.clone(),
+                Self {
+                    whole,
+                    source: Arc::new(source.clone()),
+                    parts,
+                    ..self.clone()
+                },
+            ))
         };
         named.iter().filter_map(part).collect()
     }
@@ -98,7 +131,9 @@ impl Schema {
         const MAX_STEPS: usize = 16;
         let (mut top, mut place) = (&*self.source, String::new());
         for _ in 0..MAX_STEPS {
-            let Some(next) = top.get("$ref").and_then(Value::as_str) else { return Some((top, place)) };
+            let Some(next) = top.get("$ref").and_then(Value::as_str) else {
+                return Some((top, place));
+            };
             place = next.strip_prefix('#')?.to_owned();
             top = self.source.pointer(&place)?;
         }
@@ -114,7 +149,8 @@ impl Schema {
     /// Whether a document holds it; one for which that takes too many steps does not.
     #[must_use]
     pub fn holds(&self, document: &Json) -> bool {
-        visits::within(visits::allowed(document), || self.whole.is_valid(document)).unwrap_or_default()
+        visits::within(visits::allowed(document), || self.whole.is_valid(document))
+            .unwrap_or_default()
     }
 
     /// A way in which a document breaks it, at the innermost place that can be told.
@@ -123,9 +159,13 @@ impl Schema {
         let too_costly = Violation {
             place: String::new(),
             keyword: String::new(),
-            reason: "validation takes more steps than are allowed for a document of its size".to_owned(),
+            reason: "validation takes more steps than are allowed for a document of its size"
+                .to_owned(),
         };
-        visits::within(visits::allowed(document), || self.violation_unbounded(document)).unwrap_or(Some(too_costly))
+        visits::within(visits::allowed(document), || {
+            self.violation_unbounded(document)
+        })
+        .unwrap_or(Some(too_costly))
     }
 
     fn violation_unbounded(&self, document: &Json) -> Option<Violation> {
@@ -134,7 +174,8 @@ impl Schema {
         }
         if let Some(parts) = &self.parts {
             let draft = self.whole.draft();
-            let parts = parts.get_or_init(|| Parts::new(&self.source, self.dialect, self.backtracking, draft));
+            let parts = parts
+                .get_or_init(|| Parts::new(&self.source, self.dialect, self.backtracking, draft));
             return Some(parts.violation(&self.source, document));
         }
         let error = self.whole.validate(document).err()?;
@@ -202,17 +243,26 @@ mod tests {
         assert!(whole.holds(&read("-1e400")));
         assert!(schema(json!({"multipleOf": 3})).holds(&read("1000000000000000000000000000002")));
         assert!(!schema(json!({"multipleOf": 3})).holds(&read("1000000000000000000000000000001")));
-        assert!(schema(json!({"uniqueItems": true})).holds(&read("[1e400,1e401,9007199254740993,9007199254740992]")));
-        assert!(!schema(json!({"const": 9_007_199_254_740_993_u64})).holds(&read("9007199254740992")));
+        assert!(
+            schema(json!({"uniqueItems": true}))
+                .holds(&read("[1e400,1e401,9007199254740993,9007199254740992]"))
+        );
+        assert!(
+            !schema(json!({"const": 9_007_199_254_740_993_u64})).holds(&read("9007199254740992"))
+        );
         assert!(schema(json!({"const": 5})).holds(&read("5.0")));
         assert!(!schema(json!({"type": "integer"})).holds(&read("5.00000000000000000000001")));
     }
 
     #[test]
     fn a_violation_has_its_places() {
-        let schema = schema(json!({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}));
+        let schema =
+            schema(json!({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}));
         let violation = schema.violation(&read(r#"{"a":["x",1]}"#)).unwrap();
-        assert_eq!((violation.place.as_str(), violation.keyword.as_str()), ("/a/1", "/properties/a/items/type"));
+        assert_eq!(
+            (violation.place.as_str(), violation.keyword.as_str()),
+            ("/a/1", "/properties/a/items/type")
+        );
         assert_eq!(violation.reason, "value is not of type \"string\"");
         assert_eq!(schema.violation(&read(r#"{"a":["x"]}"#)), None);
     }
@@ -226,7 +276,10 @@ mod tests {
             json!({"$ref": "#/$defs/none"}),
             json!(3),
         ] {
-            assert!(Schema::compile(source.clone(), Dialect::default()).is_err(), "{source}");
+            assert!(
+                Schema::compile(source.clone(), Dialect::default()).is_err(),
+                "{source}"
+            );
         }
     }
 
@@ -259,7 +312,9 @@ mod tests {
             }
         });
         // A reference writes `~` as `~0`.
-        let source = serde_json::from_str(&source.to_string().replace("#/$defs/a~b", "#/$defs/a~0b")).unwrap();
+        let source =
+            serde_json::from_str(&source.to_string().replace("#/$defs/a~b", "#/$defs/a~0b"))
+                .unwrap();
         let parts = schema(source).properties();
         assert_eq!(parts.keys().collect::<Vec<_>>(), ["n/m", "t"]);
         assert!(parts["n/m"].holds(&read("1")) && !parts["n/m"].holds(&read("1.5")));
@@ -272,7 +327,9 @@ mod tests {
     fn formats_are_held_as_asked() {
         let source = json!({"format": "date"});
         let holds = |draft, formats| {
-            Schema::compile(source.clone(), Dialect { draft, formats }).unwrap().holds(&read("\"31 May\""))
+            Schema::compile(source.clone(), Dialect { draft, formats })
+                .unwrap()
+                .holds(&read("\"31 May\""))
         };
         assert!(holds(None, None));
         assert!(!holds(Some(Draft::Draft7), None));

@@ -1,4 +1,5 @@
-//! How the validator sees a [`Json`] tree: as it is, without a copy in another shape, so that numbers stay exact.
+//! How the validator sees a [`Json`] tree: as it is, without a copy in another shape, so that
+//! numbers stay exact.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -25,7 +26,11 @@ impl Representation for Trees {
         key.to_owned()
     }
 
-    fn with_string_node<T>(buffer: &mut Option<Json>, string: &str, f: impl FnOnce(&Json) -> T) -> T {
+    fn with_string_node<T>(
+        buffer: &mut Option<Json>,
+        string: &str,
+        f: impl FnOnce(&Json) -> T,
+    ) -> T {
         f(buffer.insert(Json::Text(string.to_owned())))
     }
 }
@@ -111,9 +116,13 @@ fn same_value(a: &Json, b: &Value) -> bool {
         (Json::Bool(a), Value::Bool(b)) => a == b,
         (Json::Number(a), Value::Number(b)) => number::same(a, &b.to_string()),
         (Json::Text(a), Value::String(b)) => a == b,
-        (Json::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b)),
+        (Json::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same_value(a, b))
+        }
         (Json::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| same_value(a, b)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| same_value(a, b)))
         }
         _ => false,
     }
@@ -132,7 +141,10 @@ impl<'a> Object<'a, Trees> for Members<'a> {
     }
 
     fn get(&self, key: &String) -> Option<&'a Json> {
-        self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value)
+        self.0
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
     }
 
     fn members(&self) -> MembersIter<'a> {
@@ -168,7 +180,9 @@ impl<'a> Array<'a, Trees> for Elements<'a> {
 
     fn is_unique(&self) -> bool {
         let mut seen = HashSet::with_capacity(self.0.len());
-        self.0.iter().all(|element| seen.insert(element.canonical()))
+        self.0
+            .iter()
+            .all(|element| seen.insert(element.canonical()))
     }
 }
 

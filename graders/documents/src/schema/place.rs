@@ -1,5 +1,6 @@
-//! Where a document breaks a schema, found by asking which parts of it hold. The validator's own errors list everything that is wrong
-//! in every branch of `anyOf` and `oneOf`, which takes exponential time where a schema refers to itself; its yes and no does not.
+//! Where a document breaks a schema, found by asking which parts of it hold. The validator's own
+//! errors list everything that is wrong in every branch of `anyOf` and `oneOf`, which takes
+//! exponential time where a schema refers to itself; its yes and no does not.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -49,20 +50,24 @@ const PLAIN: &[&str] = &[
     "dependentRequired",
 ];
 
-/// Whether the validator's own errors take no more time than its yes and no: a schema without branches that does not refer to itself.
+/// Whether the validator's own errors take no more time than its yes and no: a schema without
+/// branches that does not refer to itself.
 pub(super) fn is_plain(source: &Value) -> bool {
     !names(source, &["anyOf", "oneOf"]) && !is_cyclic(source)
 }
 
 fn names(source: &Value, keys: &[&str]) -> bool {
     match source {
-        Value::Object(members) => members.iter().any(|(key, value)| keys.contains(&key.as_str()) || names(value, keys)),
+        Value::Object(members) => members
+            .iter()
+            .any(|(key, value)| keys.contains(&key.as_str()) || names(value, keys)),
         Value::Array(elements) => elements.iter().any(|element| names(element, keys)),
         _ => false,
     }
 }
 
-/// Whether a reference may lead to what it stands in; true as well where that is not seen from the pointers alone.
+/// Whether a reference may lead to what it stands in; true as well where that is not seen from the
+/// pointers alone.
 fn is_cyclic(source: &Value) -> bool {
     let mut targets: HashMap<&str, State> = HashMap::new();
     names(source, &["$dynamicRef", "$recursiveRef"]) || leads_back("", source, source, &mut targets)
@@ -84,10 +89,14 @@ fn leads_back<'s>(
     let mut references = Vec::new();
     gather(place, &mut references);
     let back = references.into_iter().any(|reference| {
-        let Some(pointer) = reference.strip_prefix('#') else { return true };
+        let Some(pointer) = reference.strip_prefix('#') else {
+            return true;
+        };
         match (targets.get(pointer), source.pointer(pointer)) {
             (Some(State::Done), _) => false,
-            (None, Some(place)) if targets.len() < MAX_TARGETS => leads_back(pointer, place, source, targets),
+            (None, Some(place)) if targets.len() < MAX_TARGETS => {
+                leads_back(pointer, place, source, targets)
+            }
             _ => true,
         }
     });
@@ -95,7 +104,8 @@ fn leads_back<'s>(
     back
 }
 
-/// The references in a schema, without those of its definitions: they count where something leads to them.
+/// The references in a schema, without those of its definitions: they count where something leads
+/// to them.
 fn gather<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
     match schema {
         Value::Object(members) => {
@@ -146,18 +156,49 @@ struct Here<'a> {
 
 impl Parts {
     pub(super) fn new(source: &Value, dialect: Dialect, backtracking: bool, draft: Draft) -> Self {
-        let is_small = values(source) <= if is_cyclic(source) { MAX_CYCLIC } else { MAX_VALUES };
-        let map = is_small.then(|| options(source, dialect, backtracking).build_map(source).ok()).flatten();
-        Self { map, draft, formats: dialect.formats, plain: Mutex::default() }
+        let is_small = values(source)
+            <= if is_cyclic(source) {
+                MAX_CYCLIC
+            } else {
+                MAX_VALUES
+            };
+        let map = is_small
+            .then(|| {
+                options(source, dialect, backtracking)
+                    .build_map(source)
+                    .ok()
+            })
+            .flatten();
+        Self {
+            map,
+            draft,
+            formats: dialect.formats,
+            plain: Mutex::default(),
+        }
     }
 
-    /// The innermost place at which a document that breaks the schema breaks it, and the keyword there.
+    /// The innermost place at which a document that breaks the schema breaks it, and the keyword
+    /// there.
     pub(super) fn violation(&self, source: &Value, document: &Json) -> Violation {
-        let mut here = Here { schema: source, pointer: String::new(), value: document, place: String::new() };
+        let mut here = Here {
+            schema: source,
+            pointer: String::new(),
+            value: document,
+            place: String::new(),
+        };
         let (mut steps, mut left) = (0, MAX_PARTS);
         while let Some(next) = self.next(source, &here) {
-            steps = if std::ptr::eq(next.value, here.value) { steps + 1 } else { 0 };
-            let Some(rest) = left.checked_sub(parts(next.value)).filter(|_| steps <= MAX_STEPS) else { break };
+            steps = if std::ptr::eq(next.value, here.value) {
+                steps + 1
+            } else {
+                0
+            };
+            let Some(rest) = left
+                .checked_sub(parts(next.value))
+                .filter(|_| steps <= MAX_STEPS)
+            else {
+                break;
+            };
             left = rest;
             here = next;
         }
@@ -167,35 +208,70 @@ impl Parts {
     /// A part of the schema that the value, or a part of it, breaks.
     fn next<'a>(&self, source: &'a Value, here: &Here<'a>) -> Option<Here<'a>> {
         let schema = here.schema.as_object()?;
-        let inside = |key: &str| schema.get(key).map(|schema| (schema, format!("{}/{}", here.pointer, escaped(key))));
+        let inside = |key: &str| {
+            schema
+                .get(key)
+                .map(|schema| (schema, format!("{}/{}", here.pointer, escaped(key))))
+        };
         let breaks = |next: &Here<'a>| self.holds(&next.pointer, next.value) == Some(false);
-        if let Some(pointer) = schema.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix('#')) {
+        if let Some(pointer) = schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|to| to.strip_prefix('#'))
+        {
             let target = source.pointer(pointer);
-            let next = target.map(|schema| Here { schema, pointer: pointer.to_owned(), ..here.clone() });
+            let next = target.map(|schema| Here {
+                schema,
+                pointer: pointer.to_owned(),
+                ..here.clone()
+            });
             if let Some(next) = next.filter(breaks) {
                 return Some(next);
             }
         }
-        if schema.contains_key("$ref") && matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7) {
+        if schema.contains_key("$ref")
+            && matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7)
+        {
             return None; // What stands beside a reference says nothing in these drafts.
         }
         if let Some((branches, pointer)) = inside("allOf") {
-            let branch = |(at, schema)| Here { schema, pointer: format!("{pointer}/{at}"), ..here.clone() };
-            if let Some(next) = branches.as_array().into_iter().flatten().enumerate().map(branch).find(breaks) {
+            let branch = |(at, schema)| Here {
+                schema,
+                pointer: format!("{pointer}/{at}"),
+                ..here.clone()
+            };
+            if let Some(next) = branches
+                .as_array()
+                .into_iter()
+                .flatten()
+                .enumerate()
+                .map(branch)
+                .find(breaks)
+            {
                 return Some(next);
             }
         }
         let named = schema.get("properties").and_then(Value::as_object);
-        let others = inside("additionalProperties").filter(|_| !schema.contains_key("patternProperties"));
+        let others =
+            inside("additionalProperties").filter(|_| !schema.contains_key("patternProperties"));
         for (key, value) in here.value.members() {
             let (schema, pointer) = match (named.and_then(|named| named.get(key)), &others) {
-                (Some(schema), _) => (schema, format!("{}/properties/{}", here.pointer, escaped(key))),
+                (Some(schema), _) => (
+                    schema,
+                    format!("{}/properties/{}", here.pointer, escaped(key)),
+                ),
                 (None, Some((schema, pointer))) if schema.is_object() => (*schema, pointer.clone()),
                 _ => continue,
             };
-            // Keys, and so places, may be as long as the document: only the place of the failure is built.
+            // Keys, and so places, may be as long as the document: only the place of the failure is
+            // built.
             if self.holds(&pointer, value) == Some(false) {
-                return Some(Here { schema, pointer, value, place: format!("{}/{}", here.place, escaped(key)) });
+                return Some(Here {
+                    schema,
+                    pointer,
+                    value,
+                    place: format!("{}/{}", here.place, escaped(key)),
+                });
             }
         }
         // Up to 2019-09 `items` is the array, and `additionalItems` what follows it.
@@ -203,7 +279,10 @@ impl Parts {
             Some(Value::Array(_)) => ("items", "additionalItems"),
             _ => ("prefixItems", "items"),
         };
-        let tuple = schema.get(first).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let tuple = schema
+            .get(first)
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
         let rest = inside(rest).filter(|(schema, _)| schema.is_object() || schema.is_boolean());
         for (at, value) in here.value.elements().iter().enumerate() {
             let (schema, pointer) = match (tuple.get(at), &rest) {
@@ -212,14 +291,24 @@ impl Parts {
                 (None, None) => break,
             };
             if self.holds(&pointer, value) == Some(false) {
-                return Some(Here { schema, pointer, value, place: format!("{}/{at}", here.place) });
+                return Some(Here {
+                    schema,
+                    pointer,
+                    value,
+                    place: format!("{}/{at}", here.place),
+                });
             }
         }
         None
     }
 
     fn holds(&self, pointer: &str, value: &Json) -> Option<bool> {
-        Some(self.map.as_ref()?.get(&format!("#{pointer}"))?.is_valid(value))
+        Some(
+            self.map
+                .as_ref()?
+                .get(&format!("#{pointer}"))?
+                .is_valid(value),
+        )
     }
 
     /// What the plain keywords of a place say against it.
@@ -227,11 +316,24 @@ impl Parts {
         let mut known = self.plain.lock().ok()?;
         let validator = known.entry(here.pointer.clone()).or_insert_with(|| {
             let plain = plain(here.schema.as_object()?);
-            options(&Value::Null, Dialect { draft: Some(self.draft), formats: self.formats }, true).build(&plain).ok()
+            options(
+                &Value::Null,
+                Dialect {
+                    draft: Some(self.draft),
+                    formats: self.formats,
+                },
+                true,
+            )
+            .build(&plain)
+            .ok()
         });
         let error = validator.as_ref()?.validate(here.value).err()?;
         let keyword = format!("{}{}", here.pointer, error.schema_path().as_str());
-        Some(Violation { place: here.place.clone(), keyword, reason: error.masked().to_string() })
+        Some(Violation {
+            place: here.place.clone(),
+            keyword,
+            reason: error.masked().to_string(),
+        })
     }
 
     /// Which keyword with schemas of its own a place breaks.
@@ -243,15 +345,25 @@ impl Parts {
         };
         let count = |keyword: &str| {
             let branches = here.schema.get(keyword)?.as_array()?;
-            let holds = |at: usize| self.holds(&format!("{}/{keyword}/{at}", here.pointer), here.value).unwrap_or(true);
+            let holds = |at: usize| {
+                self.holds(&format!("{}/{keyword}/{at}", here.pointer), here.value)
+                    .unwrap_or(true)
+            };
             Some((0..branches.len()).filter(|at| holds(*at)).count())
         };
         match (count("anyOf"), count("oneOf")) {
-            (Some(0), _) => tell("/anyOf", "value holds none of the schemas under `anyOf`".to_owned()),
-            (_, Some(0)) => tell("/oneOf", "value holds none of the schemas under `oneOf`".to_owned()),
-            (_, Some(several @ 2..)) => {
-                tell("/oneOf", format!("value holds {several} of the schemas under `oneOf`, not one"))
-            }
+            (Some(0), _) => tell(
+                "/anyOf",
+                "value holds none of the schemas under `anyOf`".to_owned(),
+            ),
+            (_, Some(0)) => tell(
+                "/oneOf",
+                "value holds none of the schemas under `oneOf`".to_owned(),
+            ),
+            (_, Some(several @ 2..)) => tell(
+                "/oneOf",
+                format!("value holds {several} of the schemas under `oneOf`, not one"),
+            ),
             _ => tell("", "value does not hold this schema".to_owned()),
         }
     }
@@ -259,13 +371,18 @@ impl Parts {
 
 /// The plain keywords of a schema; of its properties the names, where there may be no others.
 fn plain(schema: &Map<String, Value>) -> Value {
-    let mut plain: Map<String, Value> =
-        PLAIN.iter().filter_map(|key| Some(((*key).to_owned(), schema.get(*key)?.clone()))).collect();
+    let mut plain: Map<String, Value> = PLAIN
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), schema.get(*key)?.clone())))
+        .collect();
     if schema.get("additionalProperties") == Some(&Value::Bool(false)) {
         plain.insert("additionalProperties".to_owned(), Value::Bool(false));
         for names in ["properties", "patternProperties"] {
             if let Some(named) = schema.get(names).and_then(Value::as_object) {
-                plain.insert(names.to_owned(), named.keys().map(|name| (name.clone(), json!({}))).collect());
+                plain.insert(
+                    names.to_owned(),
+                    named.keys().map(|name| (name.clone(), json!({}))).collect(),
+                );
             }
         }
     }
@@ -277,7 +394,10 @@ fn escaped(key: &str) -> String {
 }
 
 fn parts(tree: &Json) -> usize {
-    let inside = tree.elements().iter().chain(tree.members().iter().map(|(_, value)| value));
+    let inside = tree
+        .elements()
+        .iter()
+        .chain(tree.members().iter().map(|(_, value)| value));
     1 + inside.map(parts).sum::<usize>()
 }
 
@@ -288,7 +408,11 @@ mod tests {
 
     fn violation(source: &Value, document: &str) -> (String, String, String) {
         let schema = Schema::compile(source.clone(), Dialect::default()).unwrap();
-        let Violation { place, keyword, reason } = schema.violation(&Json::read(document).unwrap()).unwrap();
+        let Violation {
+            place,
+            keyword,
+            reason,
+        } = schema.violation(&Json::read(document).unwrap()).unwrap();
         (place, keyword, reason)
     }
 
@@ -304,11 +428,26 @@ mod tests {
     #[test]
     fn branches_are_told_with_their_place() {
         let source = json!({"properties": {"steps": {"items": {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}}});
-        assert_eq!(told(&source, r#"{"steps":[{"a":1},{}]}"#), pair("/steps/1", "/properties/steps/items/oneOf"));
+        assert_eq!(
+            told(&source, r#"{"steps":[{"a":1},{}]}"#),
+            pair("/steps/1", "/properties/steps/items/oneOf")
+        );
         let (_, _, reason) = violation(&source, r#"{"steps":[{"a":1,"b":2}]}"#);
-        assert_eq!(reason, "value holds 2 of the schemas under `oneOf`, not one");
-        assert_eq!(told(&json!({"anyOf": [{"type": "null"}, {"type": "array"}]}), "1"), pair("", "/anyOf"));
-        assert_eq!(told(&json!({"not": true, "anyOf": [true]}), "1"), pair("", ""));
+        assert_eq!(
+            reason,
+            "value holds 2 of the schemas under `oneOf`, not one"
+        );
+        assert_eq!(
+            told(
+                &json!({"anyOf": [{"type": "null"}, {"type": "array"}]}),
+                "1"
+            ),
+            pair("", "/anyOf")
+        );
+        assert_eq!(
+            told(&json!({"not": true, "anyOf": [true]}), "1"),
+            pair("", "")
+        );
         assert_eq!(told(&json!({"not": true}), "1"), pair("", "/not"));
     }
 
@@ -325,7 +464,10 @@ mod tests {
                 json!({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"items": {"$ref": "#/$defs/a"}}}}),
             ),
             (true, json!({"$ref": "other.json"})),
-            (true, json!({"properties": {"$defs": {"$ref": "#/$defs/none"}}, "$dynamicRef": "#a"})),
+            (
+                true,
+                json!({"properties": {"$defs": {"$ref": "#/$defs/none"}}, "$dynamicRef": "#a"}),
+            ),
         ] {
             assert_eq!(is_cyclic(&source), cyclic, "{source}");
         }
@@ -340,10 +482,22 @@ mod tests {
                 "additionalProperties": false, "prefixItems": [{"maximum": 5}], "items": {"allOf": [true, {"minLength": 2}]}
             }}
         });
-        assert_eq!(told(&source, r#"{"next":{"next":{"n":"x"}}}"#), pair("/next/next/n", "/$defs/t/properties/n/type"));
-        assert_eq!(told(&source, r#"{"next":{"m~/":1}}"#), pair("/next", "/$defs/t/additionalProperties"));
-        assert_eq!(told(&source, "[6]"), pair("/0", "/$defs/t/prefixItems/0/maximum"));
-        assert_eq!(told(&source, r#"[1,"ab","a"]"#), pair("/2", "/$defs/t/items/allOf/1/minLength"));
+        assert_eq!(
+            told(&source, r#"{"next":{"next":{"n":"x"}}}"#),
+            pair("/next/next/n", "/$defs/t/properties/n/type")
+        );
+        assert_eq!(
+            told(&source, r#"{"next":{"m~/":1}}"#),
+            pair("/next", "/$defs/t/additionalProperties")
+        );
+        assert_eq!(
+            told(&source, "[6]"),
+            pair("/0", "/$defs/t/prefixItems/0/maximum")
+        );
+        assert_eq!(
+            told(&source, r#"[1,"ab","a"]"#),
+            pair("/2", "/$defs/t/items/allOf/1/minLength")
+        );
     }
 
     #[test]
@@ -352,7 +506,10 @@ mod tests {
             "$schema": "http://json-schema.org/draft-07/schema#",
             "properties": {"a": {"$ref": "#/definitions/n", "type": "string"}}, "definitions": {"n": {"type": "null"}}
         });
-        assert_eq!(told(&source, r#"{"a":"x"}"#), pair("/a", "/definitions/n/type"));
+        assert_eq!(
+            told(&source, r#"{"a":"x"}"#),
+            pair("/a", "/definitions/n/type")
+        );
     }
 
     #[test]
@@ -360,13 +517,25 @@ mod tests {
         let branch = |mark: &str| json!({"type": "object", "properties": {"a": {"$ref": "#"}, "op": {"const": mark}}, "required": ["op"]});
         let both = json!({"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}], "required": ["op"]});
         let deep = format!("{}1{}", r#"{"op":"*","a":"#.repeat(250), "}".repeat(250));
-        assert_eq!(told(&json!({"anyOf": [branch("+"), branch("-")]}), &deep), pair("", "/anyOf"));
-        assert_eq!(told(&json!({"oneOf": [branch("+"), branch("-"), {"type": "string"}]}), &deep), pair("", "/oneOf"));
+        assert_eq!(
+            told(&json!({"anyOf": [branch("+"), branch("-")]}), &deep),
+            pair("", "/anyOf")
+        );
+        assert_eq!(
+            told(
+                &json!({"oneOf": [branch("+"), branch("-"), {"type": "string"}]}),
+                &deep
+            ),
+            pair("", "/oneOf")
+        );
         let deep = format!("{}{{}}{}", r#"{"op":"*","a":"#.repeat(250), "}".repeat(250));
         assert_eq!(told(&both, &deep).0, "/a".repeat(250));
         let wide = format!("[{}1]", "1,".repeat(200_000));
         assert_eq!(
-            told(&json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}), &wide),
+            told(
+                &json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}),
+                &wide
+            ),
             pair("", "/anyOf")
         );
     }

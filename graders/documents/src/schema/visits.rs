@@ -1,6 +1,7 @@
-//! How often the validator may look at values of a document. A schema may branch at each level into itself, and a document may be as
-//! deep as it likes: some pairs would take longer than anyone waits. The library has no way to be stopped, so the look that is one
-//! too many unwinds through it, to the place where the count began.
+//! How often the validator may look at values of a document. A schema may branch at each level into
+//! itself, and a document may be as deep as it likes: some pairs would take longer than anyone
+//! waits. The library has no way to be stopped, so the look that is one too many unwinds through
+//! it, to the place where the count began.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

@@ -1,5 +1,5 @@
-//! Inputs by the hundred thousand, the same for the same seed: what models write, bent and multiplied. Half of the kinds start from
-//! the golden cases.
+//! Inputs by the hundred thousand, the same for the same seed: what models write, bent and
+//! multiplied. Half of the kinds start from the golden cases.
 
 use serde::Deserialize;
 
@@ -8,8 +8,8 @@ const CASES: &str = include_str!("../../../../tests/cases/math.jsonl");
 /// Longest input made, in bytes; the long ones are `hand`'s.
 const LONGEST: usize = 20_000;
 
-/// A generator of its own, so that inputs never change with a dependency. Splitmix64: Steele, Lea and Flood, "Fast splittable
-/// pseudorandom number generators", OOPSLA 2014.
+/// A generator of its own, so that inputs never change with a dependency. Splitmix64: Steele, Lea
+/// and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014.
 struct Random(u64);
 
 impl Random {
@@ -33,11 +33,15 @@ impl Random {
     }
 
     fn pick<'a>(&mut self, from: &[&'a str]) -> &'a str {
-        from.get(self.below(from.len())).copied().unwrap_or_default()
+        from.get(self.below(from.len()))
+            .copied()
+            .unwrap_or_default()
     }
 
     fn digits(&mut self, count: usize) -> String {
-        (0..count).map(|_| char::from(b'0' + u8::try_from(self.below(10)).unwrap_or(0))).collect()
+        (0..count)
+            .map(|_| char::from(b'0' + u8::try_from(self.below(10)).unwrap_or(0)))
+            .collect()
     }
 }
 
@@ -69,15 +73,24 @@ impl Generator {
     /// Starts from `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let mut golden = Vec::new();
-        for case in CASES.lines().filter_map(|line| serde_json::from_str::<Case>(line).ok()) {
+        for case in CASES
+            .lines()
+            .filter_map(|line| serde_json::from_str::<Case>(line).ok())
+        {
             match case.task.answer {
                 Answer::One(one) => golden.push(one),
                 Answer::Any(any) => golden.extend(any),
             }
-            let boxed = case.completion.strip_prefix(r"\boxed{").and_then(|rest| rest.strip_suffix('}'));
+            let boxed = case
+                .completion
+                .strip_prefix(r"\boxed{")
+                .and_then(|rest| rest.strip_suffix('}'));
             golden.push(boxed.unwrap_or(&case.completion).to_owned());
         }
-        Self { random: Random(seed), golden }
+        Self {
+            random: Random(seed),
+            golden,
+        }
     }
 
     /// The next input and its kind; kinds take turns.
@@ -104,12 +117,28 @@ impl Generator {
         match self.random.below(8) {
             0..=2 => self.random.below(40).to_string(),
             3 => format!("{}.{}", self.random.below(100), self.random.below(1_000)),
-            4..=5 => self.random.pick(&["x", "y", "n", "a", "t", r"\theta", "x_1", "i", "k"]).to_owned(),
+            4..=5 => self
+                .random
+                .pick(&["x", "y", "n", "a", "t", r"\theta", "x_1", "i", "k"])
+                .to_owned(),
             6 => self
                 .random
-                .pick(&[r"\pi", "e", r"\sqrt2", r"\frac12", r"\infty", "½", "10^{6}", "30^\\circ"])
+                .pick(&[
+                    r"\pi",
+                    "e",
+                    r"\sqrt2",
+                    r"\frac12",
+                    r"\infty",
+                    "½",
+                    "10^{6}",
+                    "30^\\circ",
+                ])
                 .to_owned(),
-            _ => format!(r"\frac{{{}}}{{{}}}", self.random.below(60), 1 + self.random.below(60)),
+            _ => format!(
+                r"\frac{{{}}}{{{}}}",
+                self.random.below(60),
+                1 + self.random.below(60)
+            ),
         }
     }
 
@@ -120,14 +149,30 @@ impl Generator {
         let depth = depth - 1;
         match self.random.below(22) {
             0..=2 => self.leaf(),
-            3..=5 => self.between(depth, 1, &["+", "-", r"\cdot ", "/", r"\pm ", "*", r"\times "], 1),
-            6 => format!(r"\frac{{{}}}{{{}}}", self.formula(depth), self.formula(depth)),
+            3..=5 => self.between(
+                depth,
+                1,
+                &["+", "-", r"\cdot ", "/", r"\pm ", "*", r"\times "],
+                1,
+            ),
+            6 => format!(
+                r"\frac{{{}}}{{{}}}",
+                self.formula(depth),
+                self.formula(depth)
+            ),
             7 => format!(r"\sqrt{{{}}}", self.formula(depth)),
-            8 => format!(r"\sqrt[{}]{{{}}}", 2 + self.random.below(6), self.formula(depth)),
+            8 => format!(
+                r"\sqrt[{}]{{{}}}",
+                2 + self.random.below(6),
+                self.formula(depth)
+            ),
             9 => format!("({})^{{{}}}", self.formula(depth), self.random.below(9)),
             10 => format!("({})^{{{}}}", self.formula(depth), self.formula(depth)),
             11..=12 => {
-                let names = [r"\sin", r"\cos", r"\tan", r"\ln", r"\arctan", r"\exp", r"\log", r"\arcsin", r"\cosh"];
+                let names = [
+                    r"\sin", r"\cos", r"\tan", r"\ln", r"\arctan", r"\exp", r"\log", r"\arcsin",
+                    r"\cosh",
+                ];
                 format!("{}({})", self.random.pick(&names), self.formula(depth))
             }
             13 => {
@@ -140,23 +185,51 @@ impl Generator {
                 format!("{open}{}{close}", self.formula(depth))
             }
             14 => format!("({})!", self.formula(depth.min(1))),
-            15 => format!(r"\binom{{{}}}{{{}}}", self.formula(depth.min(1)), self.formula(depth.min(1))),
-            16 => format!(r"\sum_{{k=1}}^{{{}}}{}", self.leaf(), self.formula(depth.min(2))),
-            17 => self.between(depth, 1, &["=", "<", r"\le ", r"\ne ", r"\text{ or }", r"\text{ and }", r"\in "], 2),
+            15 => format!(
+                r"\binom{{{}}}{{{}}}",
+                self.formula(depth.min(1)),
+                self.formula(depth.min(1))
+            ),
+            16 => format!(
+                r"\sum_{{k=1}}^{{{}}}{}",
+                self.leaf(),
+                self.formula(depth.min(2))
+            ),
+            17 => self.between(
+                depth,
+                1,
+                &[
+                    "=",
+                    "<",
+                    r"\le ",
+                    r"\ne ",
+                    r"\text{ or }",
+                    r"\text{ and }",
+                    r"\in ",
+                ],
+                2,
+            ),
             18 => format!(r"\{{{}\}}", self.between(depth.min(2), 1, &[","], 4)),
             19 => {
                 let inside = self.between(depth.min(2), 1, &[","], 2);
-                format!("{}{inside}{}", self.random.pick(&["(", "["]), self.random.pick(&[")", "]"]))
+                format!(
+                    "{}{inside}{}",
+                    self.random.pick(&["(", "["]),
+                    self.random.pick(&[")", "]"])
+                )
             }
             20 => {
                 let rows = self.between(depth.min(1), 3, &["&", r"\\"], 6);
-                let name = self.random.pick(&["pmatrix", "vmatrix", "cases", "bmatrix", "array"]);
+                let name = self
+                    .random
+                    .pick(&["pmatrix", "vmatrix", "cases", "bmatrix", "array"]);
                 format!(r"\begin{{{name}}}{rows}\end{{{name}}}")
             }
             _ => format!(
                 "{}{}",
                 self.formula(depth),
-                self.random.pick(&[r"\text{ cm}", r"\%", "^\\circ", "'", " km/h", "!"])
+                self.random
+                    .pick(&[r"\text{ cm}", r"\%", "^\\circ", "'", " km/h", "!"])
             ),
         }
     }
@@ -193,8 +266,10 @@ impl Generator {
                     self.random.digits(places).chars().collect()
                 }
                 _ => {
-                    let signs =
-                        ["{", "}", "(", ")", "^", "_", r"\frac", r"\sqrt", ",", "=", "<", "|", "!", "-", "e", r"\pm"];
+                    let signs = [
+                        "{", "}", "(", ")", "^", "_", r"\frac", r"\sqrt", ",", "=", "<", "|", "!",
+                        "-", "e", r"\pm",
+                    ];
                     self.random.pick(&signs).chars().chain(part).collect()
                 }
             };
@@ -207,8 +282,15 @@ impl Generator {
     fn spliced(&mut self) -> String {
         let first: Vec<char> = self.golden().chars().collect();
         let last: Vec<char> = self.golden().chars().collect();
-        let (end, start) = (self.random.below(first.len() + 1), self.random.below(last.len() + 1));
-        first.iter().take(end).chain(last.iter().skip(start)).collect()
+        let (end, start) = (
+            self.random.below(first.len() + 1),
+            self.random.below(last.len() + 1),
+        );
+        first
+            .iter()
+            .take(end)
+            .chain(last.iter().skip(start))
+            .collect()
     }
 
     fn repeated(&mut self) -> String {
@@ -290,7 +372,9 @@ impl Generator {
         ];
         let mut text = self.leaf();
         for _ in 0..=self.random.below(3) {
-            let piece: String = (0..=self.random.below(3)).map(|_| self.random.pick(&pieces)).collect();
+            let piece: String = (0..=self.random.below(3))
+                .map(|_| self.random.pick(&pieces))
+                .collect();
             text.push_str(&piece.repeat(self.random.size(3_000)));
             text.push_str(&self.leaf());
         }
@@ -320,7 +404,9 @@ impl Generator {
             14 => format!(r"\sum_{{k=1}}^{{{size}}}k^{{{small}}}"),
             _ => format!(
                 r"{}({size}.{other})",
-                self.random.pick(&[r"\sin", r"\ln", r"\exp", r"\arctan", r"\sqrt", r"\cosh", r"\tan"])
+                self.random.pick(&[
+                    r"\sin", r"\ln", r"\exp", r"\arctan", r"\sqrt", r"\cosh", r"\tan"
+                ])
             ),
         }
     }
@@ -434,6 +520,9 @@ impl Generator {
         ];
         let count = self.random.size(2_000);
         let gap = self.random.pick(&[" ", " ", ", ", "\n", "  "]);
-        (0..count).map(|_| self.random.pick(&words)).collect::<Vec<_>>().join(gap)
+        (0..count)
+            .map(|_| self.random.pick(&words))
+            .collect::<Vec<_>>()
+            .join(gap)
     }
 }

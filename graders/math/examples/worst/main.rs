@@ -1,10 +1,12 @@
-//! The worst an answer can cost: CPU time of comparisons with inputs made to be slow. Run it as `make worst`; exits with 1 when a
-//! pair takes too long. A verdict never depends on the times measured here.
+//! The worst an answer can cost: CPU time of comparisons with inputs made to be slow. Run it as
+//! `make worst`; exits with 1 when a pair takes too long. A verdict never depends on the times
+//! measured here.
 //!
-//! Each input is compared, as gold and as answer, with 7, with a slight variant and with itself in a spelling that takes no short
-//! cut. `--inputs N` says how many are generated, `--seed N` which, `--slowest N` how many are listed, `--shown N` how many
-//! characters of each. `--only NAME` runs the attack of that name and nothing else, `--text TEXT` only that text; `--times N` as
-//! often as that, for a profiler.
+//! Each input is compared, as gold and as answer, with 7, with a slight variant and with itself in
+//! a spelling that takes no short cut. `--inputs N` says how many are generated, `--seed N` which,
+//! `--slowest N` how many are listed, `--shown N` how many characters of each. `--only NAME` runs
+//! the attack of that name and nothing else, `--text TEXT` only that text; `--times N` as often as
+//! that, for a profiler.
 
 mod generate;
 mod hand;
@@ -20,7 +22,8 @@ use rustix::time::{ClockId, clock_gettime};
 const LONGEST: f64 = 50.0;
 /// A slower 99th percentile of the generated inputs fails the run, in milliseconds.
 const LONGEST_P99: f64 = 2.0;
-/// Slower pairs are timed again and the least counts: another process may have emptied the caches. In milliseconds.
+/// Slower pairs are timed again and the least counts: another process may have emptied the caches.
+/// In milliseconds.
 const DOUBTFUL: f64 = 20.0;
 /// What takes longer is slow beyond doubt, in milliseconds.
 const DOUBTLESS: f64 = 500.0;
@@ -41,7 +44,15 @@ struct Asked {
 
 impl Asked {
     fn read() -> Option<Self> {
-        let mut asked = Self { inputs: 100_000, seed: 1, slowest: 10, shown: 80, only: None, text: None, times: 1 };
+        let mut asked = Self {
+            inputs: 100_000,
+            seed: 1,
+            slowest: 10,
+            shown: 80,
+            only: None,
+            text: None,
+            times: 1,
+        };
         let mut arguments = std::env::args().skip(1);
         while let Some(name) = arguments.next() {
             let value = arguments.next()?;
@@ -66,7 +77,8 @@ fn used() -> f64 {
     now.tv_sec as f64 * 1e3 + now.tv_nsec as f64 / 1e6
 }
 
-/// CPU time of one comparison in milliseconds, the rule that decided and the steps charged to the answer.
+/// CPU time of one comparison in milliseconds, the rule that decided and the steps charged to the
+/// answer.
 fn time(gold: &str, answer: &str, options: &Options) -> (f64, Rule, u64) {
     let once = || {
         let start = used();
@@ -82,11 +94,16 @@ fn time(gold: &str, answer: &str, options: &Options) -> (f64, Rule, u64) {
     (least, rule, steps)
 }
 
-/// The text with the digit nearest to its middle changed; without a digit, something that says the same added.
+/// The text with the digit nearest to its middle changed; without a digit, something that says the
+/// same added.
 fn variant(text: &str) -> String {
     let middle = text.len() / 2;
     let digit = |at: &usize| text.as_bytes().get(*at).is_some_and(u8::is_ascii_digit);
-    let nearest = (0..=middle).rev().find(digit).into_iter().chain((middle..text.len()).find(digit));
+    let nearest = (0..=middle)
+        .rev()
+        .find(digit)
+        .into_iter()
+        .chain((middle..text.len()).find(digit));
     match nearest.min_by_key(|at| at.abs_diff(middle)) {
         Some(at) => {
             let (before, from) = text.split_at(at);
@@ -116,7 +133,14 @@ struct Report {
 }
 
 impl Report {
-    fn measure(&mut self, group: &str, name: &str, text: &str, other: Option<&str>, options: &Options) {
+    fn measure(
+        &mut self,
+        group: &str,
+        name: &str,
+        text: &str,
+        other: Option<&str>,
+        options: &Options,
+    ) {
         let changed = other.map_or_else(|| variant(text), str::to_owned);
         let spaced = format!("{text}\\quad ");
         let pairs: [(&'static str, &str, &str); 6] = [
@@ -132,8 +156,20 @@ impl Report {
             let (time, rule, steps) = time(gold, answer, options);
             self.times.entry(group.to_owned()).or_default().push(time);
             if worst.as_ref().is_none_or(|worst| worst.time < time) {
-                let shown = text.chars().take(self.shown).map(|c| if c.is_control() { ' ' } else { c }).collect();
-                worst = Some(Slow { time, name: name.to_owned(), pair, rule, steps, bytes: text.len(), shown });
+                let shown = text
+                    .chars()
+                    .take(self.shown)
+                    .map(|c| if c.is_control() { ' ' } else { c })
+                    .collect();
+                worst = Some(Slow {
+                    time,
+                    name: name.to_owned(),
+                    pair,
+                    rule,
+                    steps,
+                    bytes: text.len(),
+                    shown,
+                });
             }
         }
         self.slowest.extend(worst);
@@ -150,18 +186,34 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted.get(at.saturating_sub(1)).copied().unwrap_or(0.0)
 }
 
-#[expect(clippy::print_stdout, reason = "the figures are what the command is run for")]
+#[expect(
+    clippy::print_stdout,
+    reason = "the figures are what the command is run for"
+)]
 fn run(asked: &Asked) -> ExitCode {
     let options = Options::default();
-    let mut report = Report { shown: asked.shown, ..Report::default() };
+    let mut report = Report {
+        shown: asked.shown,
+        ..Report::default()
+    };
     let attacks = match &asked.text {
-        Some(text) => vec![hand::Attack { name: "asked", text: text.clone(), variant: None }],
+        Some(text) => vec![hand::Attack {
+            name: "asked",
+            text: text.clone(),
+            variant: None,
+        }],
         None => hand::attacks(),
     };
     for attack in attacks {
         if asked.only.as_deref().is_none_or(|only| only == attack.name) {
             for _ in 0..asked.times {
-                report.measure("by hand", attack.name, &attack.text, attack.variant.as_deref(), &options);
+                report.measure(
+                    "by hand",
+                    attack.name,
+                    &attack.text,
+                    attack.variant.as_deref(),
+                    &options,
+                );
             }
         }
     }
@@ -182,39 +234,66 @@ fn run(asked: &Asked) -> ExitCode {
         generated.extend(times);
     }
     report.times.insert("generated, all".into(), generated);
-    println!("{:<22} {:>9} {:>9} {:>9} {:>9} {:>9}", "milliseconds of CPU", "pairs", "p50", "p99", "p99.9", "max");
+    println!(
+        "{:<22} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "milliseconds of CPU", "pairs", "p50", "p99", "p99.9", "max"
+    );
     let mut failed = false;
     for (group, times) in &mut report.times {
         times.sort_by(f64::total_cmp);
         let [p50, p99, p999, max] = [0.5, 0.99, 0.999, 1.0].map(|share| percentile(times, share));
-        println!("{group:<22} {:>9} {p50:>9.3} {p99:>9.3} {p999:>9.3} {max:>9.3}", times.len());
+        println!(
+            "{group:<22} {:>9} {p50:>9.3} {p99:>9.3} {p999:>9.3} {max:>9.3}",
+            times.len()
+        );
         failed |= max > LONGEST || group == "generated, all" && p99 > LONGEST_P99;
     }
-    println!("\nslowest, with the pair, the rule that decided it and the steps charged to its answer:");
+    println!(
+        "\nslowest, with the pair, the rule that decided it and the steps charged to its answer:"
+    );
     for slow in &report.slowest {
-        let Slow { time, name, pair, rule, steps, bytes, shown } = slow;
+        let Slow {
+            time,
+            name,
+            pair,
+            rule,
+            steps,
+            bytes,
+            shown,
+        } = slow;
         println!(
-            "{time:>9.3} ms  {name} ({pair}; {}, {steps} steps; {bytes} bytes)\n              {shown}",
+            "{time:>9.3} ms  {name} ({pair}; {}, {steps} steps; {bytes} bytes)\n              \
+             {shown}",
             rule.as_str()
         );
     }
     if failed {
         println!(
-            "\ntoo slow: a pair over {LONGEST} ms, or the 99th percentile of the generated ones over {LONGEST_P99} ms"
+            "\ntoo slow: a pair over {LONGEST} ms, or the 99th percentile of the generated ones \
+             over {LONGEST_P99} ms"
         );
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
 }
 
-#[expect(clippy::print_stderr, reason = "an error of the command line belongs on stderr")]
+#[expect(
+    clippy::print_stderr,
+    reason = "an error of the command line belongs on stderr"
+)]
 fn main() -> ExitCode {
     let Some(asked) = Asked::read() else {
         eprintln!(
-            "usage: worst [--inputs N] [--seed N] [--slowest N] [--shown N] [--only NAME | --text TEXT] [--times N]"
+            "usage: worst [--inputs N] [--seed N] [--slowest N] [--shown N] [--only NAME | --text \
+             TEXT] [--times N]"
         );
         return ExitCode::from(2);
     };
-    let worker = std::thread::Builder::new().stack_size(STACK_BYTES).spawn(move || run(&asked));
-    worker.ok().and_then(|worker| worker.join().ok()).unwrap_or(ExitCode::FAILURE)
+    let worker = std::thread::Builder::new()
+        .stack_size(STACK_BYTES)
+        .spawn(move || run(&asked));
+    worker
+        .ok()
+        .and_then(|worker| worker.join().ok())
+        .unwrap_or(ExitCode::FAILURE)
 }

@@ -1,9 +1,11 @@
 //! Values that are approached: limits, definite integrals, infinite sums.
 //!
-//! Each is computed twice, in two different steps towards it, and has a value only where both agree to [`AGREED_BITS`] beyond its
-//! size. That is no proof, but no two elementary expressions are known to agree so far without being equal. Integrals by
-//! tanh-sinh, exp-sinh and sinh-sinh quadrature (Takahasi and Mori, "Double exponential formulas for numerical integration",
-//! 1974), sums by Levin's u-transform ("Development of non-linear transformations for improving convergence of sequences", 1973).
+//! Each is computed twice, in two different steps towards it, and has a value only where both agree
+//! to [`AGREED_BITS`] beyond its size. That is no proof, but no two elementary expressions are
+//! known to agree so far without being equal. Integrals by tanh-sinh, exp-sinh and sinh-sinh
+//! quadrature (Takahasi and Mori, "Double exponential formulas for numerical integration", 1974),
+//! sums by Levin's u-transform ("Development of non-linear transformations for improving
+//! convergence of sequences", 1973).
 
 use std::sync::OnceLock;
 
@@ -21,7 +23,8 @@ use crate::tree::{Constant, Expr};
 /// Bits to which two approaches agree, beyond the size of the value.
 pub(crate) const AGREED_BITS: i64 = 80;
 
-/// Bits to which two sums of a quadrature agree. Halving its step squares its error, so the finer sum has twice as many right.
+/// Bits to which two sums of a quadrature agree. Halving its step squares its error, so the finer
+/// sum has twice as many right.
 const HALF_BITS: i64 = 44;
 
 /// Bits each value on the way is computed to.
@@ -39,7 +42,8 @@ const SHRINKING: i64 = 20;
 /// Terms of a sum the two transforms use.
 const TERMS: [i64; 2] = [28, 34];
 
-/// Values on the way that count for one: an integral takes hundreds of them, and few answers have one.
+/// Values on the way that count for one: an integral takes hundreds of them, and few answers have
+/// one.
 const SHARE: u64 = 4;
 
 /// Largest parameter of the double exponential map: further out all weights vanish.
@@ -51,12 +55,15 @@ pub(crate) fn is_approached(expr: &Expr) -> bool {
     match expr {
         Expr::Bound(Limit, ..) => true,
         Expr::Bound(Integral, _, parts) => parts.len() == 3,
-        Expr::Bound(Sum, _, parts) => matches!(parts.get(1), Some(Expr::Constant(Constant::Infinity))),
+        Expr::Bound(Sum, _, parts) => {
+            matches!(parts.get(1), Some(Expr::Constant(Constant::Infinity)))
+        }
         _ => false,
     }
 }
 
-/// The value both approaches agree on to `bits` beyond `size`, which makes the finer one good to [`AGREED_BITS`].
+/// The value both approaches agree on to `bits` beyond `size`, which makes the finer one good to
+/// [`AGREED_BITS`].
 fn agreed(coarse: &Complex, fine: Complex, size: i64, bits: i64) -> Result<Complex, NoValue> {
     if coarse.sub(&fine, PREC)?.magnitude() > size.saturating_sub(bits) {
         return Err(NoValue::Here(Unknown::Undefined));
@@ -65,7 +72,10 @@ fn agreed(coarse: &Complex, fine: Complex, size: i64, bits: i64) -> Result<Compl
         return Ok(fine);
     }
     let doubt = Ball::dyadic(BigInt::one(), size.saturating_sub(AGREED_BITS).max(-8_000));
-    Ok(Complex { re: fine.re.widened(&doubt, PREC)?, im: fine.im })
+    Ok(Complex {
+        re: fine.re.widened(&doubt, PREC)?,
+        im: fine.im,
+    })
 }
 
 /// A function of one variable at exact places.
@@ -86,7 +96,12 @@ impl Along<'_> {
     fn at(&self, place: Rational) -> Result<Complex, NoValue> {
         let mut values = self.point.values.clone();
         values.push((self.name, place));
-        let point = Point { values, complex: self.point.complex, prec: self.prec, seed: self.point.seed };
+        let point = Point {
+            values,
+            complex: self.point.complex,
+            prec: self.prec,
+            seed: self.point.seed,
+        };
         let own = Budget::new(self.budget.left().saturating_mul(SHARE));
         let value = ball(self.body, &point, &own);
         self.budget.charge(own.used() / SHARE)?;
@@ -95,14 +110,24 @@ impl Along<'_> {
 
     /// At the midpoint of a ball.
     fn near(&self, place: &Ball) -> Result<Complex, NoValue> {
-        self.at(place.exact_midpoint().ok_or(NoValue::Here(Unknown::TooLarge))?)
+        self.at(place
+            .exact_midpoint()
+            .ok_or(NoValue::Here(Unknown::TooLarge))?)
     }
 }
 
-/// About `2^power` as an exact number that is no whole one, nor any simple fraction: at whole numbers `cos 2πx` would be constant.
+/// About `2^power` as an exact number that is no whole one, nor any simple fraction: at whole
+/// numbers `cos 2πx` would be constant.
 fn two(power: i64) -> Result<Rational, NoValue> {
-    let odd = if power % 4 == 2 { Rational::ratio(1_361, 1_009) } else { Rational::ratio(1_523, 1_013) };
-    Rational::small(2).pow(power, 4_000).and_then(|two| two.mul(&odd)).ok_or(NoValue::Here(Unknown::TooLarge))
+    let odd = if power % 4 == 2 {
+        Rational::ratio(1_361, 1_009)
+    } else {
+        Rational::ratio(1_523, 1_013)
+    };
+    Rational::small(2)
+        .pow(power, 4_000)
+        .and_then(|two| two.mul(&odd))
+        .ok_or(NoValue::Here(Unknown::TooLarge))
 }
 
 /// The limit of `body` where `name` goes to `target`.
@@ -113,7 +138,13 @@ pub(crate) fn limit(
     point: &Point<'_>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    let along = Along { name, body, point, prec: LIMIT_PREC, budget };
+    let along = Along {
+        name,
+        body,
+        point,
+        prec: LIMIT_PREC,
+        budget,
+    };
     if along.is_nested() {
         return Err(NoValue::Anywhere);
     }
@@ -133,7 +164,8 @@ pub(crate) fn limit(
         },
         Expr::Constant(Constant::Infinity) => return from(&|step| two(step)),
         Expr::Product(items) => match items.as_slice() {
-            [sign, Expr::Constant(Constant::Infinity)] | [Expr::Constant(Constant::Infinity), sign]
+            [sign, Expr::Constant(Constant::Infinity)]
+            | [Expr::Constant(Constant::Infinity), sign]
                 if sign.is_int(-1) =>
             {
                 return from(&|step| Ok(two(step)?.neg()));
@@ -142,13 +174,26 @@ pub(crate) fn limit(
         },
         _ => (target, &[1, -1]),
     };
-    let target = ball(target, &Point { values: point.values.clone(), prec: LIMIT_PREC, ..*point }, budget)?;
-    let target = target.real()?.exact_midpoint().ok_or(NoValue::Here(Unknown::TooLarge))?;
+    let target = ball(
+        target,
+        &Point {
+            values: point.values.clone(),
+            prec: LIMIT_PREC,
+            ..*point
+        },
+        budget,
+    )?;
+    let target = target
+        .real()?
+        .exact_midpoint()
+        .ok_or(NoValue::Here(Unknown::TooLarge))?;
     let mut found: Option<Complex> = None;
     for side in sides {
         let offset = |step: i64| {
             let offset = two(-step)?.mul(&Rational::small(*side));
-            offset.and_then(|offset| offset.add(&target)).ok_or(NoValue::Here(Unknown::TooLarge))
+            offset
+                .and_then(|offset| offset.add(&target))
+                .ok_or(NoValue::Here(Unknown::TooLarge))
         };
         let next = from(&offset)?;
         found = Some(match &found {
@@ -182,15 +227,27 @@ pub(crate) fn integral(
     point: &Point<'_>,
     budget: &Budget,
 ) -> Result<Complex, NoValue> {
-    let at = Point { values: point.values.clone(), prec: PREC, ..*point };
+    let at = Point {
+        values: point.values.clone(),
+        prec: PREC,
+        ..*point
+    };
     let end = |expr: &Expr| -> Result<End, NoValue> {
         Ok(match expr {
             Expr::Constant(Constant::Infinity) => End::Far(1),
-            Expr::Product(items) if items.contains(&Expr::Constant(Constant::Infinity)) => End::Far(-1),
+            Expr::Product(items) if items.contains(&Expr::Constant(Constant::Infinity)) => {
+                End::Far(-1)
+            }
             other => End::At(ball(other, &at, budget)?.real()?.clone()),
         })
     };
-    let along = Along { name, body, point, prec: PREC, budget };
+    let along = Along {
+        name,
+        body,
+        point,
+        prec: PREC,
+        budget,
+    };
     if along.is_nested() {
         return Err(NoValue::Anywhere);
     }
@@ -204,26 +261,35 @@ pub(crate) fn integral(
     }
 }
 
-/// Place and weight for one value of the parameter: the place as its distance from an end, both for an interval of length one.
+/// Place and weight for one value of the parameter: the place as its distance from an end, both for
+/// an interval of length one.
 type Node = (Ball, Ball);
 
 /// Finest steps of the parameter to one unit, a power of two times the coarsest.
 const FINEST: i64 = 64;
 const COARSEST: i64 = 8;
 
-/// The nodes of one map for all values of the parameter from 0 on in steps of the finest, made once.
+/// The nodes of one map for all values of the parameter from 0 on in steps of the finest, made
+/// once.
 fn nodes(
     kept: &'static OnceLock<Vec<Option<Node>>>,
     node: fn(&Rational) -> Known<Node>,
     k: i64,
 ) -> Option<&'static Node> {
-    let all = kept.get_or_init(|| (0..=FURTHEST * FINEST).map(|k| node(&Rational::ratio(k, FINEST)).ok()).collect());
+    let all = kept.get_or_init(|| {
+        (0..=FURTHEST * FINEST)
+            .map(|k| node(&Rational::ratio(k, FINEST)).ok())
+            .collect()
+    });
     all.get(usize::try_from(k).ok()?)?.as_ref()
 }
 
-/// `∫ f` as sums over a finer and finer parameter, until two agree. `term` gives the weighted value for the parameter's size, in
-/// finest steps, and its sign.
-fn quadrature(budget: &Budget, term: &dyn Fn(i64, bool) -> Result<Complex, NoValue>) -> Result<Complex, NoValue> {
+/// `∫ f` as sums over a finer and finer parameter, until two agree. `term` gives the weighted value
+/// for the parameter's size, in finest steps, and its sign.
+fn quadrature(
+    budget: &Budget,
+    term: &dyn Fn(i64, bool) -> Result<Complex, NoValue>,
+) -> Result<Complex, NoValue> {
     let mut before: Option<Complex> = None;
     let mut total = Complex::from(Ball::small(0));
     // Of the largest term: what cancels leaves its doubt behind.
@@ -234,7 +300,11 @@ fn quadrature(budget: &Budget, term: &dyn Fn(i64, bool) -> Result<Complex, NoVal
         for positive in [true, false] {
             let (mut vanished, mut last) = (0, i64::MIN);
             // Every other place was seen with the wider step; 0 belongs to one direction.
-            let (mut k, step) = if before.is_some() { (1, 2) } else { (i64::from(!positive), 1) };
+            let (mut k, step) = if before.is_some() {
+                (1, 2)
+            } else {
+                (i64::from(!positive), 1)
+            };
             while k <= FURTHEST * per_unit && vanished < 3 {
                 budget.charge(200)?;
                 let next = match term(k * width, positive) {
@@ -273,7 +343,10 @@ fn double_exponential(t: &Rational) -> Known<(Ball, Ball)> {
     let up = elementary::exp(&Ball::rational(t, PREC)?, PREC)?;
     let down = up.recip(PREC)?;
     let quarter_pi = elementary::pi(PREC)?.scaled(-2);
-    Ok((quarter_pi.mul(&up.sub(&down, PREC)?, PREC)?, quarter_pi.mul(&up.add(&down, PREC)?, PREC)?))
+    Ok((
+        quarter_pi.mul(&up.sub(&down, PREC)?, PREC)?,
+        quarter_pi.mul(&up.add(&down, PREC)?, PREC)?,
+    ))
 }
 
 /// tanh-sinh: `x = b - (b - a) / (1 + e^(π sinh t))`.
@@ -284,7 +357,10 @@ fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValu
         let (sinh, cosh) = double_exponential(t)?;
         let grown = elementary::exp(&sinh.scaled(1), PREC)?;
         let over = Ball::small(1).add(&grown, PREC)?.recip(PREC)?;
-        let weight = over.mul(&over, PREC)?.mul(&grown, PREC)?.mul(&cosh.scaled(1), PREC)?;
+        let weight = over
+            .mul(&over, PREC)?
+            .mul(&grown, PREC)?
+            .mul(&cosh.scaled(1), PREC)?;
         Ok((over, weight))
     }
     let width = high.sub(low, PREC)?;
@@ -293,10 +369,16 @@ fn between(along: &Along<'_>, low: &Ball, high: &Ball) -> Result<Complex, NoValu
         let (distance, weight) = nodes(&KEPT, node, k).ok_or(too_far)?;
         let distance = width.mul(distance, PREC)?.exact_midpoint();
         let end = if from_high { high } else { low }.exact_midpoint();
-        let place = distance
-            .zip(end)
-            .and_then(|(distance, end)| if from_high { end.sub(&distance) } else { end.add(&distance) });
-        Ok(along.at(place.ok_or(too_far)?)?.mul(&width.mul(weight, PREC)?.into(), PREC)?)
+        let place = distance.zip(end).and_then(|(distance, end)| {
+            if from_high {
+                end.sub(&distance)
+            } else {
+                end.add(&distance)
+            }
+        });
+        Ok(along
+            .at(place.ok_or(too_far)?)?
+            .mul(&width.mul(weight, PREC)?.into(), PREC)?)
     })
 }
 
@@ -309,9 +391,19 @@ fn beyond(along: &Along<'_>, end: &Ball, sign: i64) -> Result<Complex, NoValue> 
     }
     quadrature(along.budget, &|k, positive| {
         let (distance, rate) = nodes(&KEPT, node, k).ok_or(NoValue::Here(Unknown::TooLarge))?;
-        let distance = if positive { distance.clone() } else { distance.recip(PREC)? };
-        let place = if sign > 0 { end.add(&distance, PREC)? } else { end.sub(&distance, PREC)? };
-        Ok(along.near(&place)?.mul(&distance.mul(rate, PREC)?.into(), PREC)?)
+        let distance = if positive {
+            distance.clone()
+        } else {
+            distance.recip(PREC)?
+        };
+        let place = if sign > 0 {
+            end.add(&distance, PREC)?
+        } else {
+            end.sub(&distance, PREC)?
+        };
+        Ok(along
+            .near(&place)?
+            .mul(&distance.mul(rate, PREC)?.into(), PREC)?)
     })
 }
 
@@ -342,7 +434,13 @@ pub(crate) fn series(
 ) -> Result<Complex, NoValue> {
     // The transform cancels five bits a term.
     let prec = PREC + 6 * TERMS[1].unsigned_abs();
-    let along = Along { name, body, point, prec, budget };
+    let along = Along {
+        name,
+        body,
+        point,
+        prec,
+        budget,
+    };
     if along.is_nested() {
         return Err(NoValue::Anywhere);
     }
@@ -350,7 +448,10 @@ pub(crate) fn series(
     let mut sums = Vec::new();
     let mut total = Ball::small(0);
     for k in 0..=TERMS[1] {
-        let term = along.at(Rational::small(low.saturating_add(k)))?.real()?.clone();
+        let term = along
+            .at(Rational::small(low.saturating_add(k)))?
+            .real()?
+            .clone();
         total = total.add(&term, prec)?;
         terms.push(term);
         sums.push(total.clone());
@@ -362,16 +463,23 @@ pub(crate) fn series(
     let size = terms.iter().map(Ball::magnitude).max().unwrap_or(0);
     if last <= size.saturating_sub(AGREED_BITS + 24) {
         // Fast enough to need no transform.
-        let before = sums.get(sums.len() - 9).cloned().unwrap_or_else(|| Ball::small(0));
+        let before = sums
+            .get(sums.len() - 9)
+            .cloned()
+            .unwrap_or_else(|| Ball::small(0));
         return agreed(&before.into(), total.into(), size, AGREED_BITS);
     }
     let [coarse, fine] = TERMS.map(|order| levin(&terms, &sums, order, prec));
     agreed(&coarse?.into(), fine?.into(), size, AGREED_BITS)
 }
 
-/// Raabe's test on the last terms: of one sign they must fall faster than `1/n`; else they must fall.
+/// Raabe's test on the last terms: of one sign they must fall faster than `1/n`; else they must
+/// fall.
 fn converges(terms: &[Ball]) -> Result<bool, NoValue> {
-    let (Some(last), Some(before)) = (terms.last(), terms.len().checked_sub(2).and_then(|at| terms.get(at))) else {
+    let (Some(last), Some(before)) = (
+        terms.last(),
+        terms.len().checked_sub(2).and_then(|at| terms.get(at)),
+    ) else {
         return Ok(false);
     };
     if last.contains_zero() || before.contains_zero() {
@@ -381,7 +489,11 @@ fn converges(terms: &[Ball]) -> Result<bool, NoValue> {
     let ratio = before.mul(&last.recip(PREC)?, PREC)?;
     let n = Ball::small(i64::try_from(terms.len()).unwrap_or(i64::MAX));
     let excess = ratio.abs().sub(&Ball::small(1), PREC)?.mul(&n, PREC)?;
-    let least = if ratio.sign()? > 0 { Ball::rational(&Rational::ratio(21, 20), PREC)? } else { Ball::small(0) };
+    let least = if ratio.sign()? > 0 {
+        Ball::rational(&Rational::ratio(21, 20), PREC)?
+    } else {
+        Ball::small(0)
+    };
     Ok(excess.sub(&least, PREC)?.sign()? > 0)
 }
 
@@ -392,8 +504,14 @@ fn levin(terms: &[Ball], sums: &[Ball], order: i64, prec: u64) -> Result<Ball, N
     for (j, (term, sum)) in (0..=order).zip(terms.iter().zip(sums)) {
         let share = Rational::ratio(j + 1, order + 1).pow(order - 2, 100_000);
         let share = Ball::rational(&share.ok_or(NoValue::Here(Unknown::TooLarge))?, prec)?;
-        let sign = if j % 2 == 0 { binomial.clone() } else { -&binomial };
-        let weight = Ball::integer(sign).mul(&share, prec)?.mul(&term.recip(prec)?, prec)?;
+        let sign = if j % 2 == 0 {
+            binomial.clone()
+        } else {
+            -&binomial
+        };
+        let weight = Ball::integer(sign)
+            .mul(&share, prec)?
+            .mul(&term.recip(prec)?, prec)?;
         top = top.add(&weight.mul(sum, prec)?, prec)?;
         bottom = bottom.add(&weight, prec)?;
         binomial = binomial * (order - j) / (j + 1);

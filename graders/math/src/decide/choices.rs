@@ -13,8 +13,8 @@ const MAX_LETTERS: usize = 5;
 
 /// Whether two answers choose the same; `None` when neither chooses anything.
 pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool> {
-    if let (Expr::List(_), Expr::Word(_) | Expr::Text(_)) | (Expr::Word(_) | Expr::Text(_), Expr::List(_)) =
-        (gold, answer)
+    if let (Expr::List(_), Expr::Word(_) | Expr::Text(_))
+    | (Expr::Word(_) | Expr::Text(_), Expr::List(_)) = (gold, answer)
     {
         let (gold, answer) = (several(gold)?, several(answer)?);
         return Some(gold == answer);
@@ -23,7 +23,11 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Option<bool>
     let letter = |expr: &Expr| -> Option<char> {
         let letter = letter_of(expr)?;
         let chosen = map.is_empty() || matches!(expr, Expr::Choice(..));
-        Some(if chosen { letter } else { letter.to_ascii_uppercase() })
+        Some(if chosen {
+            letter
+        } else {
+            letter.to_ascii_uppercase()
+        })
     };
     if !matches!(gold, Expr::Choice(..)) && !matches!(answer, Expr::Choice(..)) && map.is_empty() {
         return None;
@@ -52,14 +56,18 @@ fn several(expr: &Expr) -> Option<Vec<char>> {
     let given = letters.len();
     letters.sort_unstable();
     letters.dedup();
-    (given > 1 && letters.len() == given && letters.iter().all(|letter| ('A'..='J').contains(letter)))
-        .then_some(letters)
+    (given > 1
+        && letters.len() == given
+        && letters.iter().all(|letter| ('A'..='J').contains(letter)))
+    .then_some(letters)
 }
 
 fn letter_of(expr: &Expr) -> Option<char> {
     match expr {
         Expr::Choice(letter, _) => Some(*letter),
-        Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) if name.chars().count() == 1 => name.chars().next(),
+        Expr::Symbol(name) | Expr::Word(name) | Expr::Text(name) if name.chars().count() == 1 => {
+            name.chars().next()
+        }
         _ => None,
     }
 }
@@ -73,7 +81,9 @@ fn said(expr: &Expr) -> Option<String> {
 }
 
 fn option_of(letter: char, map: &BTreeMap<String, String>) -> Option<&str> {
-    map.iter().find(|(key, _)| key.eq_ignore_ascii_case(&letter.to_string())).map(|(_, text)| text.as_str())
+    map.iter()
+        .find(|(key, _)| key.eq_ignore_ascii_case(&letter.to_string()))
+        .map(|(_, text)| text.as_str())
 }
 
 /// Whether words are the text of the option chosen on the other side.
@@ -82,11 +92,13 @@ fn means(letter: char, chosen: &Expr, said: &str, map: &BTreeMap<String, String>
         Expr::Choice(_, text) if !text.is_empty() => Some(text::comparable(text)),
         _ => None,
     };
-    own.as_deref() == Some(said) || option_of(letter, map).is_some_and(|text| text::comparable(text) == said)
+    own.as_deref() == Some(said)
+        || option_of(letter, map).is_some_and(|text| text::comparable(text) == said)
 }
 
-/// Whether what stands after the same letter on both sides agrees: with each other, or with the option's text where the task gives
-/// it. Where only one side has a text and nothing else is known of it, it may say anything that takes nothing back.
+/// Whether what stands after the same letter on both sides agrees: with each other, or with the
+/// option's text where the task gives it. Where only one side has a text and nothing else is known
+/// of it, it may say anything that takes nothing back.
 fn texts_agree(letter: char, gold: &Expr, answer: &Expr, map: &BTreeMap<String, String>) -> bool {
     fn own(expr: &Expr) -> Option<&str> {
         match expr {
@@ -95,7 +107,8 @@ fn texts_agree(letter: char, gold: &Expr, answer: &Expr, map: &BTreeMap<String, 
         }
     }
     let option = option_of(letter, map);
-    let expected = |text: &str| option.map_or_else(|| !takes_back(text), |option| alike(option, text));
+    let expected =
+        |text: &str| option.map_or_else(|| !takes_back(text), |option| alike(option, text));
     match (own(gold), own(answer)) {
         (None, None) => true,
         (Some(text), None) | (None, Some(text)) => expected(text),
@@ -107,20 +120,29 @@ fn alike(a: &str, b: &str) -> bool {
     text::comparable(a) == text::comparable(b) || equivalent(a, b, &Options::default()).equal
 }
 
-/// Whether the words after a letter take it back or add another choice. `None of these`, `A and C` are texts of an option.
+/// Whether the words after a letter take it back or add another choice. `None of these`, `A and C`
+/// are texts of an option.
 fn takes_back(said: &str) -> bool {
-    const FIRST: &str = "or and but isnt nor wait wrong incorrect maybe perhaps rather instead also not except than";
+    const FIRST: &str = "or and but isnt nor wait wrong incorrect maybe perhaps rather instead \
+                         also not except than";
     const ANYWHERE: &str = "wait actually sorry correction instead wrong incorrect maybe perhaps";
     let said = text::cased(said);
-    let words: Vec<&str> = said.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = said
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     let among = |list: &str, word: &str| list.split(' ').any(|other| other == word);
     let is_letter = |word: &str| word.len() == 1 && word.bytes().all(|b| b.is_ascii_uppercase());
-    let names_options =
-        words.iter().all(|word| is_letter(word) || among("and or both neither nor either only all of", word));
+    let names_options = words
+        .iter()
+        .all(|word| is_letter(word) || among("and or both neither nor either only all of", word));
     let offers = words
         .windows(2)
         .any(|pair| matches!(pair, [join, letter] if among("or and not than nor", join) && is_letter(letter)));
     let denied = matches!(words.as_slice(), ["is" | "was" | "are", "not" | "no", ..]);
-    let first = denied || words.first().is_some_and(|word| among(FIRST, word) && !said.starts_with("not enough"));
+    let first = denied
+        || words
+            .first()
+            .is_some_and(|word| among(FIRST, word) && !said.starts_with("not enough"));
     first || words.iter().any(|word| among(ANYWHERE, word)) || offers && !names_options
 }

@@ -15,8 +15,16 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::List(a), Expr::List(b)) => lists(gold, a, answer, b, cx),
         (Expr::List(a), Expr::Set(b)) | (Expr::Set(b), Expr::List(a)) => {
             // `x = 1, x = 2` are values of x.
-            let a = if labels_of(a) == Labels::One { unlabelled(a) } else { a.clone() };
-            if matches!(gold, Expr::List(_)) { values_in_any_order(&a, b, cx) } else { values_in_any_order(b, &a, cx) }
+            let a = if labels_of(a) == Labels::One {
+                unlabelled(a)
+            } else {
+                a.clone()
+            };
+            if matches!(gold, Expr::List(_)) {
+                values_in_any_order(&a, b, cx)
+            } else {
+                values_in_any_order(b, &a, cx)
+            }
         }
         (Expr::Set(a), Expr::Set(b)) => {
             let (a, b) = (distinct(a, cx)?, distinct(b, cx)?);
@@ -50,10 +58,17 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 return Ok(false);
             }
             let other = unlabelled(other);
-            let equal =
-                if matches!(gold, Expr::List(_)) { ordered(&other, items, cx)? } else { ordered(items, &other, cx)? };
+            let equal = if matches!(gold, Expr::List(_)) {
+                ordered(&other, items, cx)?
+            } else {
+                ordered(items, &other, cx)?
+            };
             by(cx, equal, Rule::Tuple);
-            if equal { Ok(true) } else { sets(gold, answer, cx) }
+            if equal {
+                Ok(true)
+            } else {
+                sets(gold, answer, cx)
+            }
         }
         (Expr::Matrix(a), Expr::Matrix(b)) => {
             let shape = |rows: &[Vec<Expr>]| (rows.len(), rows.first().map_or(0, Vec::len));
@@ -68,14 +83,19 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
             Ok(equal)
         }
         // `[1, 2)` is an interval and no vector.
-        (Expr::Matrix(_), Expr::Bracket(open, _, close)) | (Expr::Bracket(open, _, close), Expr::Matrix(_))
+        (Expr::Matrix(_), Expr::Bracket(open, _, close))
+        | (Expr::Bracket(open, _, close), Expr::Matrix(_))
             if open != close =>
         {
             cx.by(Rule::Kind);
             Ok(false)
         }
-        (Expr::Matrix(rows), Expr::Bracket(_, items, _) | Expr::List(items)) => vector(rows, items, true, cx),
-        (Expr::Bracket(_, items, _) | Expr::List(items), Expr::Matrix(rows)) => vector(rows, items, false, cx),
+        (Expr::Matrix(rows), Expr::Bracket(_, items, _) | Expr::List(items)) => {
+            vector(rows, items, true, cx)
+        }
+        (Expr::Bracket(_, items, _) | Expr::List(items), Expr::Matrix(rows)) => {
+            vector(rows, items, false, cx)
+        }
         (Expr::Cases(a), Expr::Cases(b)) => {
             let row = |row: &Vec<Expr>| Expr::Bracket(End::Round, row.clone(), End::Round);
             let a: Vec<Expr> = a.iter().map(row).collect();
@@ -85,7 +105,10 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
         (Expr::Named(NamedSet::Empty), Expr::Text(text) | Expr::Word(text))
         | (Expr::Text(text) | Expr::Word(text), Expr::Named(NamedSet::Empty)) => {
             cx.by(Rule::Text);
-            Ok(matches!(super::words::canonical(text).as_str(), "empty set" | "no solution" | "none" | "empty"))
+            Ok(matches!(
+                super::words::canonical(text).as_str(),
+                "empty set" | "no solution" | "none" | "empty"
+            ))
         }
         _ => sets(gold, answer, cx),
     }
@@ -151,8 +174,8 @@ pub(crate) fn ordered(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Resul
     Ok(true)
 }
 
-/// Each component of one side equals one of the other that no earlier one took. Taking the first equal one is exact because
-/// equality is transitive.
+/// Each component of one side equals one of the other that no earlier one took. Taking the first
+/// equal one is exact because equality is transitive.
 fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
     cx.by(Rule::Unordered);
     if gold.len() != answer.len() || gold.len() > MAX_UNORDERED {
@@ -182,7 +205,11 @@ fn any_order(gold: &[Expr], answer: &[Expr], cx: &Context<'_>) -> Result<bool, E
             }
         }
     }
-    cx.by(if tolerant { Rule::Tolerance } else { Rule::Unordered });
+    cx.by(if tolerant {
+        Rule::Tolerance
+    } else {
+        Rule::Unordered
+    });
     Ok(true)
 }
 
@@ -218,7 +245,10 @@ fn labels(items: &[Expr]) -> Option<Vec<Expr>> {
 
 /// Values without their names; items without names stay.
 fn unlabelled(items: &[Expr]) -> Vec<Expr> {
-    items.iter().map(|item| as_solved(item).map_or_else(|| item.clone(), |solved| solved.value)).collect()
+    items
+        .iter()
+        .map(|item| as_solved(item).map_or_else(|| item.clone(), |solved| solved.value))
+        .collect()
 }
 
 /// How the names of a list bear on the order of its values.
@@ -271,7 +301,13 @@ fn labels_of(items: &[Expr]) -> Labels {
     }
 }
 
-fn lists(gold: &Expr, a: &[Expr], answer: &Expr, b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
+fn lists(
+    gold: &Expr,
+    a: &[Expr],
+    answer: &Expr,
+    b: &[Expr],
+    cx: &Context<'_>,
+) -> Result<bool, Exhausted> {
     if cx.options.order == Order::Ordered {
         let equal = ordered(&unlabelled(a), &unlabelled(b), cx)?;
         by(cx, equal, Rule::Tuple);
@@ -288,7 +324,9 @@ fn lists(gold: &Expr, a: &[Expr], answer: &Expr, b: &[Expr], cx: &Context<'_>) -
         }
         (Labels::Absent, _) | (_, Labels::Absent) => any_order(&unlabelled(a), &unlabelled(b), cx)?,
         // `x_1 = 2, x_2 = 3` and `x = 2, x = 3`
-        (Labels::One, Labels::One) if stem(a) == stem(b) && labels(a) != labels(b) && (is_plain(a) || is_plain(b)) => {
+        (Labels::One, Labels::One)
+            if stem(a) == stem(b) && labels(a) != labels(b) && (is_plain(a) || is_plain(b)) =>
+        {
             any_order(&unlabelled(a), &unlabelled(b), cx)?
         }
         _ => any_order(a, b, cx)?,
@@ -300,7 +338,8 @@ fn lists(gold: &Expr, a: &[Expr], answer: &Expr, b: &[Expr], cx: &Context<'_>) -
     sets(gold, answer, cx)
 }
 
-/// Values in any order. Tuples are solutions, and a solution given twice is given once; numbers count as often as they stand.
+/// Values in any order. Tuples are solutions, and a solution given twice is given once; numbers
+/// count as often as they stand.
 fn values_in_any_order(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
     let tuples = |items: &[Expr]| items.iter().all(|item| matches!(item, Expr::Bracket(..)));
     if a.len() != b.len() && tuples(a) && tuples(b) {
@@ -310,7 +349,12 @@ fn values_in_any_order(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool,
 }
 
 /// A column or a row against a tuple.
-fn vector(rows: &[Vec<Expr>], items: &[Expr], matrix_is_gold: bool, cx: &Context<'_>) -> Result<bool, Exhausted> {
+fn vector(
+    rows: &[Vec<Expr>],
+    items: &[Expr],
+    matrix_is_gold: bool,
+    cx: &Context<'_>,
+) -> Result<bool, Exhausted> {
     let single = rows.len() == 1 || rows.iter().all(|row| row.len() == 1);
     if !single {
         // `[[1, 2], [3, 4]]`
@@ -321,7 +365,11 @@ fn vector(rows: &[Vec<Expr>], items: &[Expr], matrix_is_gold: bool, cx: &Context
             let Expr::Bracket(_, cells, _) = item else {
                 return Ok(false);
             };
-            let equal = if matrix_is_gold { ordered(row, cells, cx)? } else { ordered(cells, row, cx)? };
+            let equal = if matrix_is_gold {
+                ordered(row, cells, cx)?
+            } else {
+                ordered(cells, row, cx)?
+            };
             if !equal {
                 return Ok(false);
             }
@@ -330,7 +378,11 @@ fn vector(rows: &[Vec<Expr>], items: &[Expr], matrix_is_gold: bool, cx: &Context
         return Ok(true);
     }
     let cells: Vec<Expr> = rows.iter().flatten().cloned().collect();
-    let equal = if matrix_is_gold { ordered(&cells, items, cx)? } else { ordered(items, &cells, cx)? };
+    let equal = if matrix_is_gold {
+        ordered(&cells, items, cx)?
+    } else {
+        ordered(items, &cells, cx)?
+    };
     by(cx, equal, Rule::Matrix);
     Ok(equal)
 }

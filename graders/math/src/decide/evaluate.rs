@@ -1,4 +1,5 @@
-//! The value of an expression at a point: as a residue or as a complex ball. Refuses what has no value there.
+//! The value of an expression at a point: as a residue or as a complex ball. Refuses what has no
+//! value there.
 
 use num_bigint::BigInt;
 use num_traits::{One, ToPrimitive};
@@ -40,13 +41,22 @@ impl From<Unknown> for NoValue {
 
 /// FNV-1a over a name.
 pub(crate) fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
 }
 
-/// The residue of a rational function whose symbols, and transcendental constants, have random values drawn from `seed`.
+/// The residue of a rational function whose symbols, and transcendental constants, have random
+/// values drawn from `seed`.
 ///
-/// Pi and e count as symbols: an identity that holds for symbols holds for them, and none other between them is known.
-pub(crate) fn residue(expr: &Expr, field: Field, seed: u64, budget: &Budget) -> Result<Residue, NoValue> {
+/// Pi and e count as symbols: an identity that holds for symbols holds for them, and none other
+/// between them is known.
+pub(crate) fn residue(
+    expr: &Expr,
+    field: Field,
+    seed: u64,
+    budget: &Budget,
+) -> Result<Residue, NoValue> {
     budget.charge(4)?;
     let at = |expr: &Expr| residue(expr, field, seed, budget);
     let pole = NoValue::Here(Unknown::Undefined);
@@ -103,7 +113,11 @@ pub(crate) struct Point<'a> {
 
 impl Point<'_> {
     fn value(&self, name: &str) -> Option<&Rational> {
-        self.values.iter().rev().find(|(own, _)| *own == name).map(|(_, value)| value)
+        self.values
+            .iter()
+            .rev()
+            .find(|(own, _)| *own == name)
+            .map(|(_, value)| value)
     }
 }
 
@@ -123,7 +137,11 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
         }
         Expr::Constant(constant @ (Constant::Pi | Constant::E)) => {
             budget.charge(price::constant(prec))?;
-            if *constant == Constant::Pi { elementary::pi(prec)?.into() } else { elementary::e(prec)?.into() }
+            if *constant == Constant::Pi {
+                elementary::pi(prec)?.into()
+            } else {
+                elementary::e(prec)?.into()
+            }
         }
         Expr::Constant(Constant::I) => Complex::i(),
         Expr::Sum(items) => {
@@ -157,7 +175,10 @@ pub(crate) fn ball(expr: &Expr, point: &Point<'_>, budget: &Budget) -> Result<Co
                 let (base, exponent) = (at(base)?, at(exponent)?);
                 match whole(&exponent) {
                     Some(n) => {
-                        budget.charge(price::power(u64::from(64 - n.unsigned_abs().leading_zeros()), prec))?;
+                        budget.charge(price::power(
+                            u64::from(64 - n.unsigned_abs().leading_zeros()),
+                            prec,
+                        ))?;
                         base.powi(n, prec)?
                     }
                     None => {
@@ -217,7 +238,13 @@ fn whole(value: &Complex) -> Option<i64> {
     same.then(|| floor.to_i64()).flatten()
 }
 
-fn series(binder: Binder, name: &str, parts: &[Expr], point: &Point<'_>, budget: &Budget) -> Result<Complex, NoValue> {
+fn series(
+    binder: Binder,
+    name: &str,
+    parts: &[Expr],
+    point: &Point<'_>,
+    budget: &Budget,
+) -> Result<Complex, NoValue> {
     let [low, high, body] = parts else {
         return Err(NoValue::Anywhere);
     };
@@ -248,26 +275,49 @@ fn series(binder: Binder, name: &str, parts: &[Expr], point: &Point<'_>, budget:
             *value = Rational::small(n);
         }
         let term = ball(body, &inner, budget)?;
-        total = if sum { total.add(&term, point.prec)? } else { total.mul(&term, point.prec)? };
+        total = if sum {
+            total.add(&term, point.prec)?
+        } else {
+            total.mul(&term, point.prec)?
+        };
     }
     Ok(total)
 }
 
-fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -> Result<Complex, NoValue> {
+fn call(
+    function: Function,
+    arguments: &[Complex],
+    prec: u64,
+    budget: &Budget,
+) -> Result<Complex, NoValue> {
     budget.charge(price::exponential(prec))?;
-    if matches!(function, Function::Sin | Function::Cos | Function::Tan | Function::Cot | Function::Sec | Function::Csc)
-    {
-        // A large angle is reduced by as many digits of pi, which are computed in time square in their number.
-        let size = arguments.first().map_or(0, |angle| u64::try_from(angle.magnitude().max(0)).unwrap_or(0));
+    if matches!(
+        function,
+        Function::Sin
+            | Function::Cos
+            | Function::Tan
+            | Function::Cot
+            | Function::Sec
+            | Function::Csc
+    ) {
+        // A large angle is reduced by as many digits of pi, which are computed in time square in
+        // their number.
+        let size = arguments.first().map_or(0, |angle| {
+            u64::try_from(angle.magnitude().max(0)).unwrap_or(0)
+        });
         budget.charge((size / 16).saturating_mul(size / 16))?;
     }
     let one = Complex::from(Ball::small(1));
-    let real = |at: usize| -> Result<&Ball, NoValue> { Ok(arguments.get(at).ok_or(NoValue::Anywhere)?.real()?) };
+    let real = |at: usize| -> Result<&Ball, NoValue> {
+        Ok(arguments.get(at).ok_or(NoValue::Anywhere)?.real()?)
+    };
     let integer = |at: usize| -> Result<i64, NoValue> {
         whole(arguments.get(at).ok_or(NoValue::Anywhere)?).ok_or(NoValue::Here(Unknown::Undefined))
     };
     let first = arguments.first().ok_or(NoValue::Anywhere)?;
-    let quotient = |num: Ball, den: &Ball| -> Result<Complex, NoValue> { Ok(num.mul(&den.recip(prec)?, prec)?.into()) };
+    let quotient = |num: Ball, den: &Ball| -> Result<Complex, NoValue> {
+        Ok(num.mul(&den.recip(prec)?, prec)?.into())
+    };
     let exponentials = || -> Result<(Ball, Ball), NoValue> {
         let up = elementary::exp(real(0)?, prec)?;
         let down = up.recip(prec)?;
@@ -300,7 +350,9 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
         Function::Arctan => elementary::atan(real(0)?, prec)?.into(),
         Function::Arccot => {
             let half_pi = elementary::pi(prec)?.scaled(-1);
-            half_pi.sub(&elementary::atan(real(0)?, prec)?, prec)?.into()
+            half_pi
+                .sub(&elementary::atan(real(0)?, prec)?, prec)?
+                .into()
         }
         Function::Sinh => {
             let (up, down) = exponentials()?;
@@ -317,14 +369,23 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
         Function::Arsinh | Function::Arcosh => {
             // ln(x + sqrt(x² ± 1))
             let square = first.mul(first, prec)?;
-            let inner = if function == Function::Arsinh { square.add(&one, prec)? } else { square.sub(&one, prec)? };
+            let inner = if function == Function::Arsinh {
+                square.add(&one, prec)?
+            } else {
+                square.sub(&one, prec)?
+            };
             first.add(&inner.sqrt(prec)?, prec)?.ln(prec)?
         }
         Function::Artanh => {
             // ln((1 + x) / (1 - x)) / 2
-            let ratio = one.add(first, prec)?.mul(&one.sub(first, prec)?.recip(prec)?, prec)?;
+            let ratio = one
+                .add(first, prec)?
+                .mul(&one.sub(first, prec)?.recip(prec)?, prec)?;
             let twice = ratio.ln(prec)?;
-            Complex { re: twice.re.scaled(-1), im: twice.im.map(|im| im.scaled(-1)) }
+            Complex {
+                re: twice.re.scaled(-1),
+                im: twice.im.map(|im| im.scaled(-1)),
+            }
         }
         Function::Ln => {
             budget.charge(price::logarithm(prec))?;
@@ -337,7 +398,10 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
         Function::Abs => first.abs(prec)?.into(),
         Function::Re => first.re.clone().into(),
         Function::Im => first.im.clone().unwrap_or_else(|| Ball::small(0)).into(),
-        Function::Conjugate => Complex { re: first.re.clone(), im: first.im.as_ref().map(Ball::neg) },
+        Function::Conjugate => Complex {
+            re: first.re.clone(),
+            im: first.im.as_ref().map(Ball::neg),
+        },
         Function::Arg => first.argument(prec)?.into(),
         Function::Sign => Ball::small(i64::from(real(0)?.sign()?)).into(),
         Function::Floor => Ball::integer(real(0)?.floor()?).into(),
@@ -360,7 +424,11 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
                 return Err(NoValue::Here(Unknown::Undefined));
             }
             budget.charge(n.unsigned_abs() * price::node(prec))?;
-            (1..=n).rev().step_by(2).try_fold(Ball::small(1), |total, k| total.mul(&Ball::small(k), prec))?.into()
+            (1..=n)
+                .rev()
+                .step_by(2)
+                .try_fold(Ball::small(1), |total, k| total.mul(&Ball::small(k), prec))?
+                .into()
         }
         Function::Binomial => {
             let (n, k) = (integer(0)?, integer(1)?);
@@ -374,7 +442,9 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
             budget.charge(k.unsigned_abs() * price::node(prec) * 3)?;
             let mut total = Ball::small(1);
             for j in 1..=k {
-                total = total.mul(&Ball::small(n - k + j), prec)?.mul(&Ball::small(j).recip(prec)?, prec)?;
+                total = total
+                    .mul(&Ball::small(n - k + j), prec)?
+                    .mul(&Ball::small(j).recip(prec)?, prec)?;
             }
             total.into()
         }
@@ -395,7 +465,9 @@ fn call(function: Function, arguments: &[Complex], prec: u64, budget: &Budget) -
                     total.gcd(&next)
                 } else {
                     let over = total.gcd(&next).max(1);
-                    (total / over).checked_mul(next).ok_or(NoValue::Here(Unknown::TooLarge))?
+                    (total / over)
+                        .checked_mul(next)
+                        .ok_or(NoValue::Here(Unknown::TooLarge))?
                 };
             }
             Ball::small(total).into()

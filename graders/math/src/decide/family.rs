@@ -1,5 +1,6 @@
-//! Values with a parameter that runs through a set, as in `x = kπ, k ∈ ℤ` and `{2n | n ∈ ℤ}`. What the parameter is called says
-//! nothing, and over the integers neither does where it starts or in which direction it runs.
+//! Values with a parameter that runs through a set, as in `x = kπ, k ∈ ℤ` and `{2n | n ∈ ℤ}`. What
+//! the parameter is called says nothing, and over the integers neither does where it starts or in
+//! which direction it runs.
 
 use std::ops::Neg as _;
 
@@ -27,7 +28,12 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
         Expr::Where(inner, condition) => {
             let (parameter, within) = membership(condition)?;
             let (subject, value) = named(inner);
-            Some(Family { subject, value, parameter: parameter.into(), within })
+            Some(Family {
+                subject,
+                value,
+                parameter: parameter.into(),
+                within,
+            })
         }
         Expr::SetBuilder(member, conditions) => {
             let (value, condition) = match conditions.as_slice() {
@@ -43,7 +49,12 @@ pub(crate) fn of(expr: &Expr) -> Option<Family> {
             match condition {
                 Expr::Chain(sides, relations) => match (sides.as_slice(), relations.as_slice()) {
                     ([Expr::Symbol(parameter), set @ Expr::Named(_)], [Relation::In]) => {
-                        Some(Family { subject: None, value, parameter: parameter.clone(), within: set.to_string() })
+                        Some(Family {
+                            subject: None,
+                            value,
+                            parameter: parameter.clone(),
+                            within: set.to_string(),
+                        })
                     }
                     _ => None,
                 },
@@ -77,7 +88,10 @@ fn named(inner: &Expr) -> (Option<Expr>, Expr) {
             && let Some((subject, _)) = all.first().cloned()
             && all.iter().all(|(name, _)| *name == subject)
         {
-            return (Some(subject), Expr::List(all.into_iter().map(|(_, value)| value).collect()));
+            return (
+                Some(subject),
+                Expr::List(all.into_iter().map(|(_, value)| value).collect()),
+            );
         }
         return (None, inner.clone());
     }
@@ -87,10 +101,15 @@ fn named(inner: &Expr) -> (Option<Expr>, Expr) {
     }
 }
 
-/// The parameter and its set, as a condition states them: `k In Integers`, `k is any integer`, `k In Z`.
+/// The parameter and its set, as a condition states them: `k In Integers`, `k is any integer`, `k
+/// In Z`.
 fn membership(condition: &str) -> Option<(&str, String)> {
     let (parameter, rest) = condition.split_once(' ')?;
-    if parameter.is_empty() || !parameter.chars().all(|c| c.is_alphanumeric() || "_{}'".contains(c)) {
+    if parameter.is_empty()
+        || !parameter
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_{}'".contains(c))
+    {
         return None;
     }
     let named = |set: NamedSet| Some((parameter, Expr::Named(set).to_string()));
@@ -105,11 +124,17 @@ fn membership(condition: &str) -> Option<(&str, String)> {
         | "is arbitrary integer"
         | "is integers"
         | "are integers" => named(NamedSet::Integers),
-        "in naturals" | "in n" | "is natural number" | "is positive integer" | "is any positive integer" => {
-            named(NamedSet::Naturals)
+        "in naturals"
+        | "in n"
+        | "is natural number"
+        | "is positive integer"
+        | "is any positive integer" => named(NamedSet::Naturals),
+        "in reals" | "in r" | "is real" | "is real number" | "is any real number" => {
+            named(NamedSet::Reals)
         }
-        "in reals" | "in r" | "is real" | "is real number" | "is any real number" => named(NamedSet::Reals),
-        other => other.strip_prefix("in ").map(|_| (parameter, rest.trim_start_matches("In ").to_owned())),
+        other => other
+            .strip_prefix("in ")
+            .map(|_| (parameter, rest.trim_start_matches("In ").to_owned())),
     }
 }
 
@@ -119,7 +144,9 @@ impl Family {
         if *self.parameter == *name {
             return Some(self.value.clone());
         }
-        let taken = self.value.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
+        let taken = self
+            .value
+            .any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
         (!taken).then(|| self.value.substitute(&self.parameter, &Expr::symbol(name)))
     }
 }
@@ -165,14 +192,16 @@ pub(crate) fn same(gold: &Family, answer: &Family, cx: &Context<'_>) -> Result<b
     }
 }
 
-/// Whether two progressions over the integers are one: the same step up to its sign, and starts that lie whole steps apart.
+/// Whether two progressions over the integers are one: the same step up to its sign, and starts
+/// that lie whole steps apart.
 fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool, Exhausted> {
     if !real_set::is_scalar(a) || !real_set::is_scalar(b) {
         return Ok(false);
     }
-    let (Some((a_start, a_step)), Some((b_start, b_step))) =
-        (progression(a, parameter, cx)?, progression(b, parameter, cx)?)
-    else {
+    let (Some((a_start, a_step)), Some((b_start, b_step))) = (
+        progression(a, parameter, cx)?,
+        progression(b, parameter, cx)?,
+    ) else {
         return Ok(false);
     };
     let same_step = scalar::same(&a_step, &b_step, cx.budget)?.0
@@ -183,26 +212,48 @@ fn shifted(a: &Expr, b: &Expr, parameter: &str, cx: &Context<'_>) -> Result<bool
     let apart = Expr::quotient(Expr::Sum(vec![a_start, b_start.neg()]), a_step);
     let apart = fold(&apart, cx.budget)?;
     let nearest = fold(
-        &Expr::Call(Function::Floor, vec![Expr::Sum(vec![apart.clone(), Expr::Number(Rational::ratio(1, 2))])]),
+        &Expr::Call(
+            Function::Floor,
+            vec![Expr::Sum(vec![
+                apart.clone(),
+                Expr::Number(Rational::ratio(1, 2)),
+            ])],
+        ),
         cx.budget,
     )?;
-    let point = Point { values: Vec::new(), complex: false, prec: 128, seed: 0 };
+    let point = Point {
+        values: Vec::new(),
+        complex: false,
+        prec: 128,
+        seed: 0,
+    };
     let whole = match ball(&nearest, &point, cx.budget) {
         Ok(value) => value.real().ok().and_then(|real| real.floor().ok()),
         Err(NoValue::Exhausted) => return Err(Exhausted),
         Err(_) => None,
     };
     match whole {
-        Some(whole) => Ok(scalar::same(&apart, &Expr::Number(Rational::integer(whole)), cx.budget)?.0),
+        Some(whole) => {
+            Ok(scalar::same(&apart, &Expr::Number(Rational::integer(whole)), cx.budget)?.0)
+        }
         None => Ok(false),
     }
 }
 
 /// Start and step of an expression that is linear in a parameter.
-fn progression(value: &Expr, parameter: &str, cx: &Context<'_>) -> Result<Option<(Expr, Expr)>, Exhausted> {
+fn progression(
+    value: &Expr,
+    parameter: &str,
+    cx: &Context<'_>,
+) -> Result<Option<(Expr, Expr)>, Exhausted> {
     let at = |k: i64| fold(&value.substitute(parameter, &Expr::int(k)), cx.budget);
     let (start, next, third) = (at(0)?, at(1)?, at(2)?);
-    let step = fold(&Expr::Sum(vec![next.clone(), start.clone().neg()]), cx.budget)?;
+    let step = fold(
+        &Expr::Sum(vec![next.clone(), start.clone().neg()]),
+        cx.budget,
+    )?;
     let second = fold(&Expr::Sum(vec![third, next.neg()]), cx.budget)?;
-    Ok(scalar::same(&step, &second, cx.budget)?.0.then_some((start, step)))
+    Ok(scalar::same(&step, &second, cx.budget)?
+        .0
+        .then_some((start, step)))
 }

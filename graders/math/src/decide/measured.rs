@@ -9,7 +9,11 @@ use crate::parse::unit::{Measure, Unit, measure};
 use crate::tree::{Constant, Date, Expr};
 
 /// Whether two values are equal where at least one carries something; `None` when none does.
-pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+pub(crate) fn same(
+    gold: &Expr,
+    answer: &Expr,
+    cx: &Context<'_>,
+) -> Result<Option<bool>, Exhausted> {
     match (gold, answer) {
         (Expr::Quantity(a, a_unit), Expr::Quantity(b, b_unit)) => {
             let equal = quantities(a, a_unit, b, b_unit, cx)?;
@@ -53,8 +57,11 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Optio
                 return Ok(Some(false));
             };
             let value = fold(&Expr::quotient(a.clone(), b.clone()), cx.budget)?;
-            let equal =
-                if matches!(gold, Expr::Ratio(_)) { cx.values(&value, other)? } else { cx.values(other, &value)? };
+            let equal = if matches!(gold, Expr::Ratio(_)) {
+                cx.values(&value, other)?
+            } else {
+                cx.values(other, &value)?
+            };
             if cx.rule() != Rule::Tolerance {
                 cx.by(Rule::Ratio);
             }
@@ -65,25 +72,42 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Optio
 }
 
 /// `11:21` may be a time or a ratio; beside a ratio or a value it is a ratio.
-fn with_ratio(time: u32, other: &Expr, time_is_gold: bool, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
-    if !(matches!(other, Expr::Ratio(_)) || real_set::is_scalar(other)) || !time.is_multiple_of(60) {
+fn with_ratio(
+    time: u32,
+    other: &Expr,
+    time_is_gold: bool,
+    cx: &Context<'_>,
+) -> Result<Option<bool>, Exhausted> {
+    if !(matches!(other, Expr::Ratio(_)) || real_set::is_scalar(other)) || !time.is_multiple_of(60)
+    {
         return Ok(None);
     }
     let part = |value: u32| Expr::int(i64::from(value));
     let ratio = Expr::Ratio(vec![part(time / 3_600), part(time / 60 % 60)]);
-    if time_is_gold { same(&ratio, other, cx) } else { same(other, &ratio, cx) }
+    if time_is_gold {
+        same(&ratio, other, cx)
+    } else {
+        same(other, &ratio, cx)
+    }
 }
 
 fn ratios(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let (Some((a_first, a_rest)), Some((b_first, b_rest))) = (a.split_first(), b.split_first()) else {
+    let (Some((a_first, a_rest)), Some((b_first, b_rest))) = (a.split_first(), b.split_first())
+    else {
         return Ok(false);
     };
     if a.len() != b.len() || a.iter().chain(b).any(|part| !real_set::is_scalar(part)) {
         return Ok(a.len() == b.len() && super::collection::ordered(a, b, cx)?);
     }
     for (a_next, b_next) in a_rest.iter().zip(b_rest) {
-        let left = fold(&Expr::Product(vec![a_first.clone(), b_next.clone()]), cx.budget)?;
-        let right = fold(&Expr::Product(vec![b_first.clone(), a_next.clone()]), cx.budget)?;
+        let left = fold(
+            &Expr::Product(vec![a_first.clone(), b_next.clone()]),
+            cx.budget,
+        )?;
+        let right = fold(
+            &Expr::Product(vec![b_first.clone(), a_next.clone()]),
+            cx.budget,
+        )?;
         if !cx.values(&left, &right)? {
             return Ok(false);
         }
@@ -95,11 +119,20 @@ fn ratios(a: &[Expr], b: &[Expr], cx: &Context<'_>) -> Result<bool, Exhausted> {
 
 /// Whether a day is one of the two that a date leaves open.
 fn same_day(day: Date, open: Date) -> bool {
-    let open = Date { either_way: false, ..open };
+    let open = Date {
+        either_way: false,
+        ..open
+    };
     day == open || day == open.turned()
 }
 
-fn quantities(a: &Expr, a_unit: &str, b: &Expr, b_unit: &str, cx: &Context<'_>) -> Result<bool, Exhausted> {
+fn quantities(
+    a: &Expr,
+    a_unit: &str,
+    b: &Expr,
+    b_unit: &str,
+    cx: &Context<'_>,
+) -> Result<bool, Exhausted> {
     if cx.options.units == Units::Ignore {
         return same_things(a, b, cx);
     }
@@ -128,7 +161,12 @@ fn quantities(a: &Expr, a_unit: &str, b: &Expr, b_unit: &str, cx: &Context<'_>) 
 }
 
 /// A value given in the unit `from` in the unit `to` of the same dimensions.
-fn converted(value: &Expr, from: &Unit, to: &Unit, cx: &Context<'_>) -> Result<Option<Expr>, Exhausted> {
+fn converted(
+    value: &Expr,
+    from: &Unit,
+    to: &Unit,
+    cx: &Context<'_>,
+) -> Result<Option<Expr>, Exhausted> {
     if from == to {
         return Ok(Some(value.clone()));
     }
@@ -138,12 +176,23 @@ fn converted(value: &Expr, from: &Unit, to: &Unit, cx: &Context<'_>) -> Result<O
     let mut factors = vec![Expr::Number(scale)];
     let half_turns = i64::from(from.half_turns) - i64::from(to.half_turns);
     if half_turns != 0 {
-        factors.push(Expr::power(Expr::Constant(Constant::Pi), Expr::int(half_turns)));
+        factors.push(Expr::power(
+            Expr::Constant(Constant::Pi),
+            Expr::int(half_turns),
+        ));
     }
     let shifted = !from.zero.is_zero() || !to.zero.is_zero();
-    factors.push(if shifted { Expr::Sum(vec![value.clone(), Expr::Number(from.zero.clone())]) } else { value.clone() });
+    factors.push(if shifted {
+        Expr::Sum(vec![value.clone(), Expr::Number(from.zero.clone())])
+    } else {
+        value.clone()
+    });
     let product = Expr::Product(factors);
-    let all = if shifted { Expr::Sum(vec![product, Expr::Number(to.zero.neg())]) } else { product };
+    let all = if shifted {
+        Expr::Sum(vec![product, Expr::Number(to.zero.neg())])
+    } else {
+        product
+    };
     fold(&all, cx.budget).map(Some)
 }
 
@@ -154,7 +203,8 @@ fn same_words(a: &str, b: &str) -> bool {
     stems(a) == stems(b)
 }
 
-/// A quantity against a value without a unit: units are compared when both have one. An angle in degrees is also its radians.
+/// A quantity against a value without a unit: units are compared when both have one. An angle in
+/// degrees is also its radians.
 fn one_sided(
     value: &Expr,
     unit: &str,
@@ -163,7 +213,11 @@ fn one_sided(
     cx: &Context<'_>,
 ) -> Result<bool, Exhausted> {
     let ordered = |value: &Expr| {
-        if quantity_is_gold { same_things(value, other, cx) } else { same_things(other, value, cx) }
+        if quantity_is_gold {
+            same_things(value, other, cx)
+        } else {
+            same_things(other, value, cx)
+        }
     };
     // `10 m` without markup reads as ten times m.
     if let Some((number, letter)) = number_and_letters(other)
@@ -183,7 +237,8 @@ fn one_sided(
             ]),
             cx.budget,
         )?;
-        let equal = other.any(&|part| matches!(part, Expr::Constant(Constant::Pi))) && ordered(&radians)?;
+        let equal =
+            other.any(&|part| matches!(part, Expr::Constant(Constant::Pi))) && ordered(&radians)?;
         cx.by(Rule::Unit);
         return Ok(equal);
     }
@@ -193,7 +248,8 @@ fn one_sided(
     Ok(equal)
 }
 
-/// A product of a number and single letters with their powers, as in `3 m/s`, that may spell a unit.
+/// A product of a number and single letters with their powers, as in `3 m/s`, that may spell a
+/// unit.
 fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
     let Expr::Product(items) = expr else {
         return None;
@@ -213,10 +269,16 @@ fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
             other => (other, 1),
         };
         match base {
-            Expr::Symbol(letter) if letter.len() == 1 => unit.push_str(&format!("{letter}^{{{power}}} ")),
+            Expr::Symbol(letter) if letter.len() == 1 => {
+                unit.push_str(&format!("{letter}^{{{power}}} "))
+            }
             _ => return None,
         }
     }
-    let number = if numbers.len() > 1 { Expr::Product(numbers) } else { numbers.pop()? };
+    let number = if numbers.len() > 1 {
+        Expr::Product(numbers)
+    } else {
+        numbers.pop()?
+    };
     Some((number, unit))
 }

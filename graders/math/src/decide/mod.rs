@@ -1,8 +1,10 @@
-//! Equality of two answers, kind by kind: the kinds of both sides choose the rule, each rule lives in a room of its own.
+//! Equality of two answers, kind by kind: the kinds of both sides choose the rule, each rule lives
+//! in a room of its own.
 //!
-//! Constants that are not algebraic are equal when certified balls overlap within `2^-256` beyond the size of all numbers in
-//! them, limits, integrals and infinite sums when both sides agree as far as [`approach`] knows them; everything else is decided
-//! exactly or with an error below `2^-60`. What cannot be decided is not equal.
+//! Constants that are not algebraic are equal when certified balls overlap within `2^-256` beyond
+//! the size of all numbers in them, limits, integrals and infinite sums when both sides agree as
+//! far as [`approach`] knows them; everything else is decided exactly or with an error below
+//! `2^-60`. What cannot be decided is not equal.
 
 pub(crate) mod approach;
 mod choices;
@@ -45,7 +47,13 @@ pub(crate) struct Context<'a> {
 
 impl<'a> Context<'a> {
     pub(crate) fn new(options: &'a Options, budget: &'a Budget) -> Self {
-        Self { options, budget, decimals: &[], percent: None, rule: Cell::new(Rule::Kind) }
+        Self {
+            options,
+            budget,
+            decimals: &[],
+            percent: None,
+            rule: Cell::new(Rule::Kind),
+        }
     }
 
     /// The rule that decided last.
@@ -79,11 +87,14 @@ pub(crate) fn normal(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
 
 fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
     cx.budget.charge(4)?;
-    let all =
-        |items: &[Expr]| -> Result<Vec<Expr>, Exhausted> { items.iter().map(|item| normal_inside(item, cx)).collect() };
+    let all = |items: &[Expr]| -> Result<Vec<Expr>, Exhausted> {
+        items.iter().map(|item| normal_inside(item, cx)).collect()
+    };
     Ok(match expr {
         // `(x, y) = (1, 2)`
-        Expr::Chain(sides, relations) if let Some(pairs) = statement::pairwise(sides, relations) => {
+        Expr::Chain(sides, relations)
+            if let Some(pairs) = statement::pairwise(sides, relations) =>
+        {
             return normal_inside(&pairs, cx);
         }
         Expr::Chain(sides, relations) => {
@@ -106,17 +117,24 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
             if let ([name @ Expr::Symbol(_), Expr::Set(members)], [Relation::In]) =
                 (sides.as_slice(), relations.as_slice())
             {
-                let statement = |member: &Expr| Expr::Chain(vec![name.clone(), member.clone()], vec![Relation::Equal]);
+                let statement = |member: &Expr| {
+                    Expr::Chain(vec![name.clone(), member.clone()], vec![Relation::Equal])
+                };
                 return Ok(match members.as_slice() {
                     [one] => statement(one),
                     all => Expr::List(all.iter().map(statement).collect()),
                 });
             }
             // `x = 1 ± 2` and `a = 4, -8` give one statement for each value.
-            if let (Some((Expr::List(values), names)), true) =
-                (sides.split_last(), relations.iter().all(|relation| *relation == Relation::Equal))
-                && !names.is_empty()
-                && names.iter().all(|name| matches!(name, Expr::Symbol(_) | Expr::Apply(..)))
+            if let (Some((Expr::List(values), names)), true) = (
+                sides.split_last(),
+                relations
+                    .iter()
+                    .all(|relation| *relation == Relation::Equal),
+            ) && !names.is_empty()
+                && names
+                    .iter()
+                    .all(|name| matches!(name, Expr::Symbol(_) | Expr::Apply(..)))
             {
                 let statements = values.iter().map(|value| {
                     let mut sides = names.to_vec();
@@ -134,7 +152,9 @@ fn normal_inside(expr: &Expr, cx: &Context<'_>) -> Result<Expr, Exhausted> {
         Expr::SetBuilder(member, conditions) => {
             Expr::SetBuilder(Box::new(normal_inside(member, cx)?), all(conditions)?)
         }
-        Expr::Where(inner, condition) => Expr::Where(Box::new(normal_inside(inner, cx)?), condition.clone()),
+        Expr::Where(inner, condition) => {
+            Expr::Where(Box::new(normal_inside(inner, cx)?), condition.clone())
+        }
         Expr::Cases(rows) => {
             let mut normal = Vec::with_capacity(rows.len());
             for row in rows {
@@ -176,7 +196,11 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
                 cx.by(Rule::Text);
                 return Ok(false);
             }
-            if matches!(gold, Expr::Where(..)) { same(inner, other, cx) } else { same(other, inner, cx) }
+            if matches!(gold, Expr::Where(..)) {
+                same(inner, other, cx)
+            } else {
+                same(other, inner, cx)
+            }
         }
         // `a = b = 1` gives each name a value.
         (Expr::Chain(sides, relations), Expr::List(_) | Expr::Bracket(..))
@@ -194,13 +218,26 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool,
     }
 }
 
-/// Whether a condition says for which values of its own variables a value holds: `n + 1 if n is even` is not `n + 1`. That a
-/// parameter is whole or real, or not zero, goes without saying.
+/// Whether a condition says for which values of its own variables a value holds: `n + 1 if n is
+/// even` is not `n + 1`. That a parameter is whole or real, or not zero, goes without saying.
 fn restricts(condition: &str, value: &Expr) -> bool {
-    let harmless = ["In Integers", "In Reals", "NotEqual", "integer", "real", "constant", "arbitrary"];
-    let mentioned = |name: &str| condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
+    let harmless = [
+        "In Integers",
+        "In Reals",
+        "NotEqual",
+        "integer",
+        "real",
+        "constant",
+        "arbitrary",
+    ];
+    let mentioned = |name: &str| {
+        condition
+            .split(|c: char| !c.is_alphanumeric())
+            .any(|word| word == name)
+    };
     // Of a set of numbers everything that is said of them.
-    if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order())) {
+    if matches!(value, Expr::Chain(_, relations) if relations.iter().any(|relation| relation.is_order()))
+    {
         return value.any(&|part| matches!(part, Expr::Symbol(name) if condition.split(|c: char| !c.is_alphanumeric()).any(|word| word == &**name)));
     }
     // What a function is of may be said to be anything.
@@ -225,7 +262,10 @@ fn statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exha
     match (as_solved(gold), as_solved(answer)) {
         (Some(a), Some(b)) => {
             cx.by(Rule::Solved);
-            for (a_name, b_name) in a.names.iter().flat_map(|a_name| b.names.iter().map(move |b_name| (a_name, b_name)))
+            for (a_name, b_name) in a
+                .names
+                .iter()
+                .flat_map(|a_name| b.names.iter().map(move |b_name| (a_name, b_name)))
             {
                 if let Some(value) = statement::renamed(a_name, b_name, &b.value)
                     && same(&a.value, &normal_inside(&value, cx)?, cx)?
@@ -264,15 +304,25 @@ fn statements(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exha
 }
 
 /// A solved equation against something without a name.
-fn bare(solved: &Solved, other: &Expr, gold_is_solved: bool, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let equal = if gold_is_solved { same(&solved.value, other, cx)? } else { same(other, &solved.value, cx)? };
+fn bare(
+    solved: &Solved,
+    other: &Expr,
+    gold_is_solved: bool,
+    cx: &Context<'_>,
+) -> Result<bool, Exhausted> {
+    let equal = if gold_is_solved {
+        same(&solved.value, other, cx)?
+    } else {
+        same(other, &solved.value, cx)?
+    };
     if equal && cx.rule() != Rule::Tolerance {
         cx.by(Rule::Solved);
     }
     Ok(equal)
 }
 
-/// Two chains side by side, the second also read backwards; orders of two sides up to positive multiples.
+/// Two chains side by side, the second also read backwards; orders of two sides up to positive
+/// multiples.
 fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let (Expr::Chain(a, a_relations), Expr::Chain(b, b_relations)) = (gold, answer) else {
         return Ok(false);
@@ -298,7 +348,10 @@ fn chains(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
         cx.by(Rule::Chain);
         return Ok(true);
     }
-    let backwards = a_relations.iter().zip(b_relations.iter().rev()).all(|(a, b)| a.turns() && *a == b.reversed());
+    let backwards = a_relations
+        .iter()
+        .zip(b_relations.iter().rev())
+        .all(|(a, b)| a.turns() && *a == b.reversed());
     if backwards {
         let turned: Vec<Expr> = b.iter().rev().cloned().collect();
         let equal = collection::ordered(a, &turned, cx)?;

@@ -1,8 +1,8 @@
 //! The points at which functions are compared: which, and in what order.
 //!
-//! Points are drawn from a seed that depends on what is compared, so that a comparison always sees the same ones. They are small,
-//! below one, large, negative and of mixed signs, and as large as the numbers in the functions: `|x - 100|` and `100 - x` differ
-//! only beyond 100.
+//! Points are drawn from a seed that depends on what is compared, so that a comparison always sees
+//! the same ones. They are small, below one, large, negative and of mixed signs, and as large as
+//! the numbers in the functions: `|x - 100|` and `100 - x` differ only beyond 100.
 
 use num_bigint::BigInt;
 
@@ -39,7 +39,12 @@ impl<'a> Points<'a> {
         }
         symbols.sort_unstable();
         sizes.truncate(MAX_SIZES);
-        Self { symbols, sizes, seed, complex }
+        Self {
+            symbols,
+            sizes,
+            seed,
+            complex,
+        }
     }
 
     /// The symbols, each with whether it stands for whole numbers.
@@ -55,10 +60,19 @@ impl<'a> Points<'a> {
     /// The point of a round.
     pub(crate) fn at(&self, round: u64, prec: u64) -> Point<'a> {
         let values = self.symbols.iter().enumerate().map(|(at, (name, whole))| {
-            let value = if *whole { self.whole(at, round) } else { self.real(at, name, round) };
+            let value = if *whole {
+                self.whole(at, round)
+            } else {
+                self.real(at, name, round)
+            };
             (*name, value)
         });
-        Point { values: values.collect(), complex: self.complex, prec, seed: mix(self.seed ^ round) }
+        Point {
+            values: values.collect(),
+            complex: self.complex,
+            prec,
+            seed: mix(self.seed ^ round),
+        }
     }
 
     fn whole(&self, at: usize, round: u64) -> Rational {
@@ -72,7 +86,9 @@ impl<'a> Points<'a> {
         let share = Rational::new(BigInt::from(bits >> 24 | 1), BigInt::from(1u64 << 40));
         let mut share = share.unwrap_or_else(|| Rational::ratio(1, 3));
         // The first round is plain, the next ones look at the sizes, the rest go round and round.
-        let sized = usize::try_from(round).ok().and_then(|round| round.checked_sub(1));
+        let sized = usize::try_from(round)
+            .ok()
+            .and_then(|round| round.checked_sub(1));
         let size = sized.and_then(|sized| Some((self.sizes.get(sized / 3)?, sized % 3)));
         let odd = at % 2 == 1;
         let (scale, shift, negative) = match size {
@@ -99,7 +115,11 @@ impl<'a> Points<'a> {
             .and_then(|scale| share.mul(&scale))
             .and_then(|value| value.add(&Rational::small(shift)))
             .unwrap_or(share);
-        if negative && !self.complex { value.neg() } else { value }
+        if negative && !self.complex {
+            value.neg()
+        } else {
+            value
+        }
     }
 }
 
@@ -146,12 +166,19 @@ fn collect<'a>(expr: &'a Expr, whole: bool, found: &mut Vec<(&'a str, bool)>) {
     }
 }
 
-/// Sizes of the numbers that stand in an expression, exponents apart: those that differ from one by more than a factor of four.
+/// Sizes of the numbers that stand in an expression, exponents apart: those that differ from one by
+/// more than a factor of four.
 fn collect_sizes(expr: &Expr, found: &mut Vec<Rational>) {
     match expr {
-        Expr::Number(value) if !value.is_zero() && value.bits() <= MAX_SIZE_BITS && found.len() < 64 => {
+        Expr::Number(value)
+            if !value.is_zero() && value.bits() <= MAX_SIZE_BITS && found.len() < 64 =>
+        {
             let size = value.abs();
-            let size = if size.less(&Rational::small(1)) == Some(true) { size.recip() } else { Some(size) };
+            let size = if size.less(&Rational::small(1)) == Some(true) {
+                size.recip()
+            } else {
+                Some(size)
+            };
             if let Some(size) = size
                 && Rational::small(4).less(&size) == Some(true)
                 && !found.contains(&size)
@@ -163,7 +190,11 @@ fn collect_sizes(expr: &Expr, found: &mut Vec<Rational>) {
             collect_sizes(&pair.0, found);
             // In `10^12` the power is the number, in `2^(n+100)` the exponent has sizes of its own.
             if let (Expr::Number(base), Expr::Number(exponent)) = (&pair.0, &pair.1) {
-                found.extend(exponent.to_i64().and_then(|exponent| base.pow(exponent, MAX_SIZE_BITS)));
+                found.extend(
+                    exponent
+                        .to_i64()
+                        .and_then(|exponent| base.pow(exponent, MAX_SIZE_BITS)),
+                );
             } else if !matches!(pair.1, Expr::Number(_)) {
                 collect_sizes(&pair.1, found);
             }

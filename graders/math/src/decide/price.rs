@@ -1,5 +1,6 @@
-//! What arithmetic on balls costs in steps, by the words of their precision; fitted to times measured at 3 to 65 words. Knows
-//! nothing of values: what depends on them, the caller charges for.
+//! What arithmetic on balls costs in steps, by the words of their precision; fitted to times
+//! measured at 3 to 65 words. Knows nothing of values: what depends on them, the caller charges
+//! for.
 
 use crate::number::elementary::KEPT;
 
@@ -21,12 +22,18 @@ pub(crate) fn power(exponent_bits: u64, prec: u64) -> u64 {
 /// A root, which is taken of a number `index` times as long.
 pub(crate) fn root(index: u64, prec: u64) -> u64 {
     let long = index.saturating_mul(words(prec));
-    250 + long.saturating_mul(10).saturating_add(long.saturating_mul(long) / 3)
+    250 + long
+        .saturating_mul(10)
+        .saturating_add(long.saturating_mul(long) / 3)
 }
 
 /// Pi, e or the logarithm of 2: beyond the digits kept, all are computed anew.
 pub(crate) fn constant(prec: u64) -> u64 {
-    if prec > KEPT - 64 { prec * prec / 300 } else { 10 }
+    if prec > KEPT - 64 {
+        prec * prec / 300
+    } else {
+        10
+    }
 }
 
 /// An exponential, a sine and its cosine.

@@ -1,11 +1,13 @@
-//! Names that may be exchanged without saying something else: constants of integration, parameters, runs of capitals.
+//! Names that may be exchanged without saying something else: constants of integration, parameters,
+//! runs of capitals.
 
 use crate::tree::Expr;
 
 /// Names that constants of integration usually have.
 pub(super) const CONSTANTS: [&str; 8] = ["C", "K", "c", "k", "C_{1}", "C_{0}", "const", "constant"];
 
-/// The answer with the gold's name for the constant of integration, where each has one of its own: `x² + K` for `x² + C`.
+/// The answer with the gold's name for the constant of integration, where each has one of its own:
+/// `x² + K` for `x² + C`.
 pub(crate) fn with_constant_of(gold: &Expr, answer: &Expr) -> Option<Expr> {
     let own = |expr: &Expr| -> Option<String> {
         let Expr::Sum(items) = expr else {
@@ -15,27 +17,37 @@ pub(crate) fn with_constant_of(gold: &Expr, answer: &Expr) -> Option<Expr> {
             Expr::Symbol(name) if CONSTANTS.contains(&&**name) => Some(name.to_string()),
             _ => None,
         })?;
-        let mentions = |item: &&Expr| item.any(&|part| matches!(part, Expr::Symbol(name) if **name == *named));
+        let mentions =
+            |item: &&Expr| item.any(&|part| matches!(part, Expr::Symbol(name) if **name == *named));
         (items.iter().filter(mentions).count() == 1).then_some(named)
     };
     let (own, other) = (own(gold)?, own(answer)?);
-    let absent = |expr: &Expr, name: &str| !expr.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
+    let absent = |expr: &Expr, name: &str| {
+        !expr.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name))
+    };
     (own != other && absent(gold, &other) && absent(answer, &own))
         .then(|| answer.substitute(&other, &Expr::symbol(&own)))
 }
 
-/// An expression whose runs of capitals that the other side does not know are products: `MR²` beside `M R²`.
+/// An expression whose runs of capitals that the other side does not know are products: `MR²`
+/// beside `M R²`.
 pub(crate) fn with_runs_split(expr: &Expr, other: &Expr) -> Option<Expr> {
     let known = |name: &str| other.any(&|part| matches!(part, Expr::Symbol(own) if **own == *name));
     let is_run = |name: &str| {
-        (2..=4).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_uppercase()) && !known(name)
+        (2..=4).contains(&name.len())
+            && name.bytes().all(|byte| byte.is_ascii_uppercase())
+            && !known(name)
     };
     if !expr.any(&|part| matches!(part, Expr::Symbol(name) if is_run(name))) {
         return None;
     }
     fn split(expr: &Expr, is_run: &dyn Fn(&str) -> bool) -> Expr {
-        let factors =
-            |name: &str| (0..name.len()).filter_map(|at| name.get(at..=at)).map(Expr::symbol).collect::<Vec<_>>();
+        let factors = |name: &str| {
+            (0..name.len())
+                .filter_map(|at| name.get(at..=at))
+                .map(Expr::symbol)
+                .collect::<Vec<_>>()
+        };
         match expr {
             Expr::Symbol(name) if is_run(name) => Expr::Product(factors(name)),
             // The power is the last one's.
@@ -67,5 +79,6 @@ pub(crate) fn with_choices(expr: &Expr) -> Option<Expr> {
     fn replaced(expr: &Expr, chosen: &dyn Fn(&Expr) -> Option<Expr>) -> Expr {
         chosen(expr).unwrap_or_else(|| expr.map_children(&mut |child| replaced(child, chosen)))
     }
-    expr.any(&|part| chosen(part).is_some()).then(|| replaced(expr, &chosen))
+    expr.any(&|part| chosen(part).is_some())
+        .then(|| replaced(expr, &chosen))
 }

@@ -11,16 +11,18 @@ pub enum Rule {
     Rational,
     /// Two constants lie further apart than their certified error.
     Apart,
-    /// Two algebraic numbers are closer than their separation bound allows two different ones to be (Burnikel, Fleischer,
-    /// Mehlhorn and Schirra 2000).
+    /// Two algebraic numbers are closer than their separation bound allows two different ones to be
+    /// (Burnikel, Fleischer, Mehlhorn and Schirra 2000).
     Algebraic,
     /// Two constants agree to the stated precision, see `crate::decide`.
     Precision,
-    /// A limit, an integral or an infinite sum agrees, or not, as far as it is known, see `crate::decide::approach`.
+    /// A limit, an integral or an infinite sum agrees, or not, as far as it is known, see
+    /// `crate::decide::approach`.
     Approached,
     /// An integral without ends: both sides have, or have not, the same derivative.
     Antiderivative,
-    /// Two rational functions agree, or not, at random points modulo random primes (Schwartz 1980, Zippel 1979).
+    /// Two rational functions agree, or not, at random points modulo random primes (Schwartz 1980,
+    /// Zippel 1979).
     Identity,
     /// Two expressions agree, or not, at random points of their common domain.
     Sampled,

@@ -1,7 +1,8 @@
 //! Whether two values are one number, or one function of their variables.
 //!
-//! Rationals exactly; rational functions modulo random primes; constants by certified balls against a separation bound; all else
-//! by certified balls at random points of the common domain. What cannot be decided is not equal.
+//! Rationals exactly; rational functions modulo random primes; constants by certified balls against
+//! a separation bound; all else by certified balls at random points of the common domain. What
+//! cannot be decided is not equal.
 
 use super::approach;
 use super::evaluate::{NoValue, Point, ball, hash, residue};
@@ -104,18 +105,30 @@ pub(crate) fn same(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     sampled(a, b, found.imaginary, budget)
 }
 
-/// Whether two expressions with jumps differ at whole numbers or simple fractions, which no random point meets: `⌈x⌉` and `⌊x⌋ + 1`
-/// differ nowhere else.
+/// Whether two expressions with jumps differ at whole numbers or simple fractions, which no random
+/// point meets: `⌈x⌉` and `⌊x⌋ + 1` differ nowhere else.
 fn differ_at_simple_points(a: &Expr, b: &Expr, budget: &Budget) -> Result<bool, Exhausted> {
     let points = Points::of(a, b, 0, false);
-    for (num, den) in [(1, 1), (6, 1), (-3, 1), (0, 1), (12, 1), (1, 2), (-5, 2), (2, 3), (7, 4), (-1, 3)] {
+    for (num, den) in [
+        (1, 1),
+        (6, 1),
+        (-3, 1),
+        (0, 1),
+        (12, 1),
+        (1, 2),
+        (-5, 2),
+        (2, 3),
+        (7, 4),
+        (-1, 3),
+    ] {
         let (mut left, mut right) = (a.clone(), b.clone());
         for (step, (name, whole)) in (0i64..).zip(points.symbols()) {
             let value = Rational::ratio(num + step * den, if *whole { 1 } else { den });
             left = left.substitute(name, &Expr::Number(value.clone()));
             right = right.substitute(name, &Expr::Number(value));
         }
-        if let (Expr::Number(left), Expr::Number(right)) = (fold(&left, budget)?, fold(&right, budget)?)
+        if let (Expr::Number(left), Expr::Number(right)) =
+            (fold(&left, budget)?, fold(&right, budget)?)
             && left != right
         {
             return Ok(true);
@@ -136,7 +149,10 @@ fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     for round in 0..8 {
         let field = Field::new(mix(seed.wrapping_add(round)));
         let point = mix(seed ^ (round << 32));
-        let values = (residue(a, field, point, budget), residue(b, field, point, budget));
+        let values = (
+            residue(a, field, point, budget),
+            residue(b, field, point, budget),
+        );
         match values {
             (Ok(a), Ok(b)) => {
                 if !field.same(a, b) {
@@ -155,8 +171,14 @@ fn identity(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     Ok((false, Rule::Identity))
 }
 
-/// Whether the ratio of two expressions is one constant other than 0 at all points, positive if `positive`.
-pub(crate) fn proportional(a: &Expr, b: &Expr, positive: bool, budget: &Budget) -> Result<bool, Exhausted> {
+/// Whether the ratio of two expressions is one constant other than 0 at all points, positive if
+/// `positive`.
+pub(crate) fn proportional(
+    a: &Expr,
+    b: &Expr,
+    positive: bool,
+    budget: &Budget,
+) -> Result<bool, Exhausted> {
     let mut found = Features::default();
     features(a, &mut found);
     let a_varies = std::mem::take(&mut found.symbols);
@@ -174,7 +196,10 @@ pub(crate) fn proportional(a: &Expr, b: &Expr, positive: bool, budget: &Budget) 
     let mut agreed = 0;
     for round in 0..10 {
         let point = mix(seed ^ (round << 32));
-        let (a, b) = match (residue(a, field, point, budget), residue(b, field, point, budget)) {
+        let (a, b) = match (
+            residue(a, field, point, budget),
+            residue(b, field, point, budget),
+        ) {
             (Ok(a), Ok(b)) => (a, b),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
             _ => continue,
@@ -253,11 +278,17 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
     let bound = separation::bound(a, b);
     let mut prec = 128;
     loop {
-        let point = Point { values: Vec::new(), complex: true, prec, seed: 0 };
+        let point = Point {
+            values: Vec::new(),
+            complex: true,
+            prec,
+            seed: 0,
+        };
         let (left, right) = match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => (left, right),
             (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
-            (Err(NoValue::Here(Unknown::Straddles)), _) | (_, Err(NoValue::Here(Unknown::Straddles)))
+            (Err(NoValue::Here(Unknown::Straddles)), _)
+            | (_, Err(NoValue::Here(Unknown::Straddles)))
                 if prec < 2_048 =>
             {
                 prec *= 2;
@@ -274,7 +305,14 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         }
         let limit = i64::try_from(bound.bits).unwrap_or(i64::MAX);
         if difference.is_zero() || difference.magnitude() < limit.saturating_neg() {
-            return Ok((true, if bound.proved { Rule::Algebraic } else { Rule::Precision }));
+            return Ok((
+                true,
+                if bound.proved {
+                    Rule::Algebraic
+                } else {
+                    Rule::Precision
+                },
+            ));
         }
         if prec >= MAX_PRECISION {
             return Err(Exhausted);
@@ -282,7 +320,9 @@ fn constant(a: &Expr, b: &Expr, budget: &Budget) -> Decision {
         // As much as the bound asks for beyond the size of the values, or twice as much as before.
         let size = u64::try_from(left.magnitude().max(0)).unwrap_or(u64::MAX);
         let wanted = bound.bits.saturating_add(size).saturating_add(64);
-        prec = wanted.clamp(prec + 64, (prec * 4).max(prec + 64)).min(MAX_PRECISION);
+        prec = wanted
+            .clamp(prec + 64, (prec * 4).max(prec + 64))
+            .min(MAX_PRECISION);
     }
 }
 
@@ -291,11 +331,16 @@ fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let bound = separation::bound(a, b);
     // Numbers in the expressions count, so that `sin x + 10^-100` is told from `sin x`.
     let height = bound.bits.min(2_000);
-    let extra = if bound.proved { 0 } else { height - separation::STATED_BITS.min(height) };
+    let extra = if bound.proved {
+        0
+    } else {
+        height - separation::STATED_BITS.min(height)
+    };
     let wanted_points = points.rounds();
     let mut agreed = 0;
     for round in 0..TRIES {
-        // The last point is looked at more closely, for differences that are tiny nearly everywhere.
+        // The last point is looked at more closely, for differences that are tiny nearly
+        // everywhere.
         let mut prec = extra + if agreed + 1 == POINTS { 640 } else { 192 };
         for _ in 0..3 {
             let point = points.at(round, prec);
@@ -331,7 +376,8 @@ fn sampled(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     Ok((agreed >= POINTS, Rule::Sampled))
 }
 
-/// Where a side is an integral without ends, whether both have the same derivative: what it stands for is known up to a constant.
+/// Where a side is an integral without ends, whether both have the same derivative: what it stands
+/// for is known up to a constant.
 fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, Exhausted> {
     fn variable(expr: &Expr) -> Option<&str> {
         match expr {
@@ -360,10 +406,13 @@ fn antiderivatives(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<bool>, 
     let (Some(a), Some(b)) = (derivative(a, name), derivative(b, name)) else {
         return Ok(None);
     };
-    Ok(Some(same(&fold(&a, budget)?, &fold(&b, budget)?, budget)?.0))
+    Ok(Some(
+        same(&fold(&a, budget)?, &fold(&b, budget)?, budget)?.0,
+    ))
 }
 
-/// Whether two expressions with limits, integrals or infinite sums agree at two points, to the bits those are known to.
+/// Whether two expressions with limits, integrals or infinite sums agree at two points, to the bits
+/// those are known to.
 fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
     let points = Points::of(a, b, seed(a, b), complex);
     let wanted = if points.symbols().is_empty() { 1 } else { 2 };
@@ -381,8 +430,14 @@ fn approached(a: &Expr, b: &Expr, complex: bool, budget: &Budget) -> Decision {
             continue;
         };
         // Against 0 the doubt is that of the terms that cancel.
-        let size = if left.is_zero() || right.is_zero() { 0 } else { left.magnitude().max(right.magnitude()) };
-        if !difference.contains_zero() || difference.magnitude() > size.saturating_sub(approach::AGREED_BITS - 8) {
+        let size = if left.is_zero() || right.is_zero() {
+            0
+        } else {
+            left.magnitude().max(right.magnitude())
+        };
+        if !difference.contains_zero()
+            || difference.magnitude() > size.saturating_sub(approach::AGREED_BITS - 8)
+        {
             break;
         }
         agreed += 1;
@@ -407,13 +462,17 @@ pub(crate) fn compare(a: &Expr, b: &Expr, budget: &Budget) -> Result<Option<i8>,
     }
     let mut prec = 128;
     while prec <= 2_048 {
-        let point = Point { values: Vec::new(), complex: false, prec, seed: 0 };
+        let point = Point {
+            values: Vec::new(),
+            complex: false,
+            prec,
+            seed: 0,
+        };
         match (ball(a, &point, budget), ball(b, &point, budget)) {
             (Ok(left), Ok(right)) => {
-                let difference = left
-                    .sub(&right, prec)
-                    .ok()
-                    .and_then(|difference| difference.real().ok().and_then(|real| real.sign().ok()));
+                let difference = left.sub(&right, prec).ok().and_then(|difference| {
+                    difference.real().ok().and_then(|real| real.sign().ok())
+                });
                 if let Some(sign) = difference {
                     return Ok(Some(sign));
                 }

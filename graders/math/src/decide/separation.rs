@@ -1,9 +1,11 @@
 //! How near zero a constant can come without being zero.
 //!
-//! For a radical expression with integers `u` and `l` as defined below and degree `D`, the product of the indices of its different
-//! roots: either `E = 0` or `|E| >= 1 / (l · u^(D-1))`. Ground (Burnikel, Fleischer, Mehlhorn and Schirra, "A strong and easily
-//! computable separation bound for arithmetic expressions involving radicals", Algorithmica 27, 2000): E is a quotient U/L of
-//! algebraic integers of a field of degree at most D whose conjugates are at most u and l, and the norm of U is at least 1.
+//! For a radical expression with integers `u` and `l` as defined below and degree `D`, the product
+//! of the indices of its different roots: either `E = 0` or `|E| >= 1 / (l · u^(D-1))`. Ground
+//! (Burnikel, Fleischer, Mehlhorn and Schirra, "A strong and easily computable separation bound for
+//! arithmetic expressions involving radicals", Algorithmica 27, 2000): E is a quotient U/L of
+//! algebraic integers of a field of degree at most D whose conjugates are at most u and l, and the
+//! norm of U is at least 1.
 //!
 //! ```text
 //! n          u = |n|                 l = 1
@@ -16,8 +18,9 @@
 use crate::number::Rational;
 use crate::tree::{Constant, Expr};
 
-/// Extra bits for constants that are not algebraic: two that agree to `2^-256` beyond the size of all numbers in them are equal.
-/// No proof exists that none differ there; no two elementary constants of such size are known that do.
+/// Extra bits for constants that are not algebraic: two that agree to `2^-256` beyond the size of
+/// all numbers in them are equal. No proof exists that none differ there; no two elementary
+/// constants of such size are known that do.
 pub(crate) const STATED_BITS: u64 = 256;
 
 /// Binary logarithms of `u` and `l`, rounded up.
@@ -44,18 +47,35 @@ struct Walk<'a> {
 
 /// The bound for `a - b`.
 pub(crate) fn bound(a: &Expr, b: &Expr) -> Bound {
-    let mut walk = Walk { roots: Vec::new(), degree: 1, proved: true };
+    let mut walk = Walk {
+        roots: Vec::new(),
+        degree: 1,
+        proved: true,
+    };
     let (a, b) = (walk.height(a), walk.height(b));
     let whole = sum(a, b);
     if walk.proved {
-        let bits = whole.u.saturating_mul(walk.degree - 1).saturating_add(whole.l).saturating_add(2);
+        let bits = whole
+            .u
+            .saturating_mul(walk.degree - 1)
+            .saturating_add(whole.l)
+            .saturating_add(2);
         return Bound { bits, proved: true };
     }
-    Bound { bits: STATED_BITS.saturating_add(whole.u).saturating_add(whole.l), proved: false }
+    Bound {
+        bits: STATED_BITS.saturating_add(whole.u).saturating_add(whole.l),
+        proved: false,
+    }
 }
 
 fn sum(a: Height, b: Height) -> Height {
-    Height { u: a.u.saturating_add(b.l).max(a.l.saturating_add(b.u)).saturating_add(1), l: a.l.saturating_add(b.l) }
+    Height {
+        u: a.u
+            .saturating_add(b.l)
+            .max(a.l.saturating_add(b.u))
+            .saturating_add(1),
+        l: a.l.saturating_add(b.l),
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -83,7 +103,10 @@ impl<'a> Walk<'a> {
             }
             Expr::Product(items) => items.iter().fold(Height { u: 0, l: 0 }, |so_far, item| {
                 let next = self.height(item);
-                Height { u: so_far.u.saturating_add(next.u), l: so_far.l.saturating_add(next.l) }
+                Height {
+                    u: so_far.u.saturating_add(next.u),
+                    l: so_far.l.saturating_add(next.l),
+                }
             }),
             Expr::Power(pair) => match &pair.1 {
                 Expr::Number(exponent) => self.power(expr, &pair.0, exponent),
@@ -100,11 +123,27 @@ impl<'a> Walk<'a> {
             base
         } else {
             self.root(whole, index);
-            Height { u: base.u.saturating_add(base.l.saturating_mul(index - 1)).div_ceil(index), l: base.l }
+            Height {
+                u: base
+                    .u
+                    .saturating_add(base.l.saturating_mul(index - 1))
+                    .div_ceil(index),
+                l: base.l,
+            }
         };
         let times = u64::try_from(exponent.num().magnitude()).unwrap_or(u64::MAX);
-        let raised = Height { u: root.u.saturating_mul(times), l: root.l.saturating_mul(times) };
-        if exponent.is_negative() { Height { u: raised.l, l: raised.u } } else { raised }
+        let raised = Height {
+            u: root.u.saturating_mul(times),
+            l: root.l.saturating_mul(times),
+        };
+        if exponent.is_negative() {
+            Height {
+                u: raised.l,
+                l: raised.u,
+            }
+        } else {
+            raised
+        }
     }
 
     fn root(&mut self, expr: &'a Expr, index: u64) {
@@ -114,18 +153,30 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Not algebraic, or not known to be: the numbers below still count, so that `pi + 10^-200` is told from `pi`.
+    /// Not algebraic, or not known to be: the numbers below still count, so that `pi + 10^-200` is
+    /// told from `pi`.
     fn opaque(&mut self, expr: &'a Expr) -> Height {
         self.proved = false;
-        expr.children().fold(Height { u: 2, l: 0 }, |so_far, child| {
-            let next = self.height(child);
-            Height { u: so_far.u.saturating_add(next.u).saturating_add(next.l), l: so_far.l }
-        })
+        expr.children()
+            .fold(Height { u: 2, l: 0 }, |so_far, child| {
+                let next = self.height(child);
+                Height {
+                    u: so_far.u.saturating_add(next.u).saturating_add(next.l),
+                    l: so_far.l,
+                }
+            })
     }
 }
 
 fn of(value: &Rational) -> Height {
-    Height { u: value.num().bits(), l: if value.is_integer() { 0 } else { value.den().bits() } }
+    Height {
+        u: value.num().bits(),
+        l: if value.is_integer() {
+            0
+        } else {
+            value.den().bits()
+        },
+    }
 }
 
 #[cfg(test)]
@@ -143,7 +194,10 @@ mod tests {
     #[test]
     fn radicals_have_a_proved_bound() {
         let found = bits(r"\sqrt{2}+\sqrt{3}", r"\sqrt{5+2\sqrt{6}}");
-        assert!(found.proved && (10..2_000).contains(&found.bits), "{found:?}");
+        assert!(
+            found.proved && (10..2_000).contains(&found.bits),
+            "{found:?}"
+        );
     }
 
     #[test]

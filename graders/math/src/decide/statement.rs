@@ -1,4 +1,5 @@
-//! Equations: which side is a name and which the value, when two of them say the same, and what a chain comes to.
+//! Equations: which side is a name and which the value, when two of them say the same, and what a
+//! chain comes to.
 
 use std::ops::Neg as _;
 
@@ -15,8 +16,8 @@ pub(crate) struct Solved {
     pub(crate) value: Expr,
 }
 
-/// Whether an expression names a quantity: a symbol, a function's value, a segment, a ratio or tuple of those, a sum or limit
-/// that is not computed. `xy` and `x^2` are no names.
+/// Whether an expression names a quantity: a symbol, a function's value, a segment, a ratio or
+/// tuple of those, a sum or limit that is not computed. `xy` and `x^2` are no names.
 pub(crate) fn is_name(expr: &Expr) -> bool {
     let segment = |expr: &Expr| {
         matches!(expr, Expr::Symbol(name)
@@ -55,9 +56,15 @@ fn is_constant(expr: &Expr) -> bool {
     parts.len() > 1 && !parts.iter().any(|part| part.any(&free))
 }
 
-/// Whether a constant sum, limit or integral has a value that can be computed: then what stands beside it must equal it.
+/// Whether a constant sum, limit or integral has a value that can be computed: then what stands
+/// beside it must equal it.
 fn is_computed(side: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
-    let nowhere = Point { values: Vec::new(), complex: false, prec: approach::PREC, seed: 0 };
+    let nowhere = Point {
+        values: Vec::new(),
+        complex: false,
+        prec: approach::PREC,
+        seed: 0,
+    };
     match ball(side, &nowhere, cx.budget) {
         Ok(_) => Ok(true),
         Err(NoValue::Exhausted) => Err(Exhausted),
@@ -69,26 +76,43 @@ fn is_computed(side: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
 pub(crate) fn solved(sides: &[Expr], relations: &[Relation]) -> Option<Solved> {
     let (last, before) = sides.split_last()?;
     // `x ≡ 3 (mod 5)` gives x a class.
-    let class = matches!(last, Expr::Call(Function::Residue, _)) && relations == [Relation::Congruent];
-    if !class && !relations.iter().all(|relation| *relation == Relation::Equal) {
+    let class =
+        matches!(last, Expr::Call(Function::Residue, _)) && relations == [Relation::Congruent];
+    if !class
+        && !relations
+            .iter()
+            .all(|relation| *relation == Relation::Equal)
+    {
         return None;
     }
     if before.iter().all(is_name) {
-        return Some(Solved { names: before.to_vec(), value: last.clone() });
+        return Some(Solved {
+            names: before.to_vec(),
+            value: last.clone(),
+        });
     }
     // `5 = x`
     match sides {
-        [value, name] if is_name(name) && matches!(value, Expr::Number(_)) => {
-            Some(Solved { names: vec![name.clone()], value: value.clone() })
-        }
+        [value, name] if is_name(name) && matches!(value, Expr::Number(_)) => Some(Solved {
+            names: vec![name.clone()],
+            value: value.clone(),
+        }),
         _ => None,
     }
 }
 
-/// What a chain comes to: sides after `≈` are remarks, equal sides in a row are one, a false chain stays as it is.
-pub(crate) fn reduced(sides: Vec<Expr>, relations: Vec<Relation>, cx: &Context<'_>) -> Result<Expr, Exhausted> {
+/// What a chain comes to: sides after `≈` are remarks, equal sides in a row are one, a false chain
+/// stays as it is.
+pub(crate) fn reduced(
+    sides: Vec<Expr>,
+    relations: Vec<Relation>,
+    cx: &Context<'_>,
+) -> Result<Expr, Exhausted> {
     let (mut sides, mut relations) = (sides, relations);
-    if let Some(at) = relations.iter().position(|relation| *relation == Relation::Approx) {
+    if let Some(at) = relations
+        .iter()
+        .position(|relation| *relation == Relation::Approx)
+    {
         let before = sides.get(..=at).unwrap_or_default();
         if before.iter().all(is_name) {
             if let Some(relation) = relations.get_mut(at) {
@@ -104,7 +128,10 @@ pub(crate) fn reduced(sides: Vec<Expr>, relations: Vec<Relation>, cx: &Context<'
     if relations.is_empty() {
         return Ok(sides.pop().unwrap_or(Expr::Ellipsis));
     }
-    if !relations.iter().all(|relation| *relation == Relation::Equal) {
+    if !relations
+        .iter()
+        .all(|relation| *relation == Relation::Equal)
+    {
         return Ok(Expr::Chain(sides, relations));
     }
     // A limit that cannot be computed is what stands beside it.
@@ -130,8 +157,13 @@ pub(crate) fn reduced(sides: Vec<Expr>, relations: Vec<Relation>, cx: &Context<'
     let last_folded = fold(last, cx.budget)?;
     for value in values.iter().take(values.len() - 1) {
         let value = fold(value, cx.budget)?;
-        let scalars = super::real_set::is_scalar(&value) && super::real_set::is_scalar(&last_folded);
-        let agree = if scalars { scalar::same(&value, &last_folded, cx.budget)?.0 } else { value == last_folded };
+        let scalars =
+            super::real_set::is_scalar(&value) && super::real_set::is_scalar(&last_folded);
+        let agree = if scalars {
+            scalar::same(&value, &last_folded, cx.budget)?.0
+        } else {
+            value == last_folded
+        };
         if !agree {
             // False, or an equation in its own right.
             return Ok(Expr::Chain(sides, relations));
@@ -147,18 +179,23 @@ pub(crate) fn reduced(sides: Vec<Expr>, relations: Vec<Relation>, cx: &Context<'
     Ok(Expr::Chain(sides, relations))
 }
 
-/// A congruence in one form, before anything is computed: `x ≡ 8 mod 5` and `x = 8 (mod 5)` as `x ≡ 8 (mod 5)`.
+/// A congruence in one form, before anything is computed: `x ≡ 8 mod 5` and `x = 8 (mod 5)` as `x ≡
+/// 8 (mod 5)`.
 pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
     let ([subject, last], [relation]) = (sides, relations) else {
         return None;
     };
-    let remainder = |item: &Expr| matches!(item, Expr::Call(Function::Mod, items) if items.len() == 2);
+    let remainder =
+        |item: &Expr| matches!(item, Expr::Call(Function::Mod, items) if items.len() == 2);
     let class = |mut terms: Vec<Expr>, remainder: &Expr| {
         let Expr::Call(_, parts) = remainder else {
             return None;
         };
         terms.extend(parts.first().cloned());
-        Some(Expr::Call(Function::Residue, vec![Expr::Sum(terms), parts.get(1)?.clone()]))
+        Some(Expr::Call(
+            Function::Residue,
+            vec![Expr::Sum(terms), parts.get(1)?.clone()],
+        ))
     };
     let class = match (last, relation) {
         (Expr::Call(Function::Residue, _), Relation::Equal) => last.clone(),
@@ -172,26 +209,45 @@ pub(crate) fn congruence(sides: &[Expr], relations: &[Relation]) -> Option<Expr>
         }
         _ => return None,
     };
-    Some(Expr::Chain(vec![subject.clone(), class], vec![Relation::Congruent]))
+    Some(Expr::Chain(
+        vec![subject.clone(), class],
+        vec![Relation::Congruent],
+    ))
 }
 
 /// An equation of two tuples of names and values as one equation for each: `(x, y) = (1, 2)`.
 pub(crate) fn pairwise(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
-    let ([Expr::Bracket(End::Round, names, End::Round), Expr::Bracket(_, values, _)], [Relation::Equal]) =
-        (sides, relations)
+    let (
+        [
+            Expr::Bracket(End::Round, names, End::Round),
+            Expr::Bracket(_, values, _),
+        ],
+        [Relation::Equal],
+    ) = (sides, relations)
     else {
         return None;
     };
     let named = names.iter().all(|name| matches!(name, Expr::Symbol(_)));
-    let one = |(name, value): (&Expr, &Expr)| Expr::Chain(vec![name.clone(), value.clone()], vec![Relation::Equal]);
-    (named && names.len() == values.len()).then(|| Expr::List(names.iter().zip(values).map(one).collect()))
+    let one = |(name, value): (&Expr, &Expr)| {
+        Expr::Chain(vec![name.clone(), value.clone()], vec![Relation::Equal])
+    };
+    (named && names.len() == values.len())
+        .then(|| Expr::List(names.iter().zip(values).map(one).collect()))
 }
 
 /// `a = b = 1` as one equation for each name.
 pub(crate) fn for_each_name(sides: &[Expr], relations: &[Relation]) -> Option<Expr> {
     let solved = solved(sides, relations)?;
-    let all = solved.names.iter().all(|name| matches!(name, Expr::Symbol(_)));
-    let one = |name: &Expr| Expr::Chain(vec![name.clone(), solved.value.clone()], vec![Relation::Equal]);
+    let all = solved
+        .names
+        .iter()
+        .all(|name| matches!(name, Expr::Symbol(_)));
+    let one = |name: &Expr| {
+        Expr::Chain(
+            vec![name.clone(), solved.value.clone()],
+            vec![Relation::Equal],
+        )
+    };
     (all && solved.names.len() > 1).then(|| Expr::List(solved.names.iter().map(one).collect()))
 }
 
@@ -200,8 +256,9 @@ fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhauste
     let [left, right] = sides else {
         return Ok(None);
     };
-    let scalar =
-        |side: &Expr| matches!(side, Expr::Quantity(..) | Expr::Percent(_)) || super::real_set::is_scalar(side);
+    let scalar = |side: &Expr| {
+        matches!(side, Expr::Quantity(..) | Expr::Percent(_)) || super::real_set::is_scalar(side)
+    };
     if !scalar(left) || !scalar(right) {
         return Ok(None);
     }
@@ -209,17 +266,22 @@ fn difference(sides: &[Expr], cx: &Context<'_>) -> Result<Option<Expr>, Exhauste
     Ok(Some(fold(&difference, cx.budget)?))
 }
 
-/// Whether two equations are multiples of each other by a constant other than 0. An order keeps its direction only under a
-/// positive one.
-pub(crate) fn multiples(a: &[Expr], b: &[Expr], positive: bool, cx: &Context<'_>) -> Result<bool, Exhausted> {
+/// Whether two equations are multiples of each other by a constant other than 0. An order keeps its
+/// direction only under a positive one.
+pub(crate) fn multiples(
+    a: &[Expr],
+    b: &[Expr],
+    positive: bool,
+    cx: &Context<'_>,
+) -> Result<bool, Exhausted> {
     match (difference(a, cx)?, difference(b, cx)?) {
         (Some(a), Some(b)) => scalar::proportional(&a, &b, positive, cx.budget),
         _ => Ok(false),
     }
 }
 
-/// Whether two names may stand for one quantity, and the second's value in the first's variables: `f(m) = …` against `f(n) = …`,
-/// `f(x) = …` against `y = …`.
+/// Whether two names may stand for one quantity, and the second's value in the first's variables:
+/// `f(m) = …` against `f(n) = …`, `f(x) = …` against `y = …`.
 pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
     match (a, b) {
         (Expr::Apply(a_name, a_items), Expr::Apply(b_name, b_items))
@@ -231,7 +293,8 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
                     // A name that already stands there would be captured.
                     (Expr::Symbol(a), Expr::Symbol(b))
                         if a != b
-                            && b_value.any(&|part| matches!(part, Expr::Symbol(own) if own == a))
+                            && b_value
+                                .any(&|part| matches!(part, Expr::Symbol(own) if own == a))
                             && !b_items.contains(&Expr::Symbol(a.clone())) =>
                     {
                         return None;
@@ -249,7 +312,8 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
             }
             Some(value)
         }
-        (Expr::Apply(name, items), Expr::Symbol(y)) | (Expr::Symbol(y), Expr::Apply(name, items))
+        (Expr::Apply(name, items), Expr::Symbol(y))
+        | (Expr::Symbol(y), Expr::Apply(name, items))
             if (&**y == "y" || y == name) && matches!(items.as_slice(), [Expr::Symbol(_)]) =>
         {
             Some(b_value.clone())
@@ -265,7 +329,8 @@ pub(crate) fn renamed(a: &Expr, b: &Expr, b_value: &Expr) -> Option<Expr> {
             };
             let ((a_stem, a_index), (b_stem, b_index)) = (index(a)?, index(b)?);
             let taken = b_value.any(&|part| matches!(part, Expr::Symbol(own) if **own == *a_index));
-            (a_stem == b_stem && !taken).then(|| b_value.substitute(&b_index, &Expr::symbol(&a_index)))
+            (a_stem == b_stem && !taken)
+                .then(|| b_value.substitute(&b_index, &Expr::symbol(&a_index)))
         }
         _ => None,
     }

@@ -1,4 +1,5 @@
-//! What a task allows beyond equality: a tolerance, or rounding to the gold's digits. Nothing by default.
+//! What a task allows beyond equality: a tolerance, or rounding to the gold's digits. Nothing by
+//! default.
 
 use super::Context;
 use super::evaluate::{NoValue, Point, ball};
@@ -21,8 +22,16 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
         None if cx.options.rounding == Rounding::Gold => return rounds(gold, answer, cx),
         None => return Ok(false),
     };
-    let point = Point { values: Vec::new(), complex: false, prec: PREC, seed: 0 };
-    let (left, right) = match (ball(gold, &point, cx.budget), ball(answer, &point, cx.budget)) {
+    let point = Point {
+        values: Vec::new(),
+        complex: false,
+        prec: PREC,
+        seed: 0,
+    };
+    let (left, right) = match (
+        ball(gold, &point, cx.budget),
+        ball(answer, &point, cx.budget),
+    ) {
         (Ok(left), Ok(right)) => (left, right),
         (Err(NoValue::Exhausted), _) | (_, Err(NoValue::Exhausted)) => return Err(Exhausted),
         _ => return Ok(false),
@@ -40,13 +49,17 @@ pub(crate) fn allows(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<boo
     Ok(within().unwrap_or(false))
 }
 
-/// Whether the answer, rounded to the digits the gold is written with, is the gold: half a unit is rounded away from zero. A gold
-/// written without a point is exact.
+/// Whether the answer, rounded to the digits the gold is written with, is the gold: half a unit is
+/// rounded away from zero. A gold written without a point is exact.
 fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhausted> {
     let Some(value) = gold.as_number() else {
         return Ok(false);
     };
-    let written = cx.decimals.iter().filter(|(own, _)| own.abs() == value.abs()).map(|(_, places)| *places);
+    let written = cx
+        .decimals
+        .iter()
+        .filter(|(own, _)| own.abs() == value.abs())
+        .map(|(_, places)| *places);
     let half = written.max().and_then(|places| {
         let unit = Rational::small(10).pow(places.checked_neg()?, 4_000)?;
         unit.mul(&Rational::ratio(1, 2))
@@ -70,7 +83,12 @@ fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
         };
         return Ok(inside().unwrap_or(false));
     }
-    let point = Point { values: Vec::new(), complex: false, prec: PREC, seed: 0 };
+    let point = Point {
+        values: Vec::new(),
+        complex: false,
+        prec: PREC,
+        seed: 0,
+    };
     let answer = match ball(answer, &point, cx.budget) {
         Ok(answer) => answer,
         Err(NoValue::Exhausted) => return Err(Exhausted),
@@ -78,7 +96,10 @@ fn rounds(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<bool, Exhauste
     };
     // What is no rational lies on no edge.
     let within = || {
-        let distance = answer.real()?.sub(&Ball::rational(value, PREC)?, PREC)?.abs();
+        let distance = answer
+            .real()?
+            .sub(&Ball::rational(value, PREC)?, PREC)?
+            .abs();
         Ball::rational(&half, PREC)?.sub(&distance, PREC)?.sign()
     };
     Ok(within().is_ok_and(|sign| sign > 0))

@@ -1,4 +1,5 @@
-//! Vectors written otherwise than component by component: sums of unit vectors, points with their letters.
+//! Vectors written otherwise than component by component: sums of unit vectors, points with their
+//! letters.
 
 use super::rule::Rule;
 use super::{Context, collection};
@@ -6,8 +7,13 @@ use crate::budget::Exhausted;
 use crate::normal::fold;
 use crate::tree::{Constant, End, Expr};
 
-/// Whether two vectors are equal, where one is a sum of unit vectors or has a letter; `None` when none does.
-pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+/// Whether two vectors are equal, where one is a sum of unit vectors or has a letter; `None` when
+/// none does.
+pub(crate) fn same(
+    gold: &Expr,
+    answer: &Expr,
+    cx: &Context<'_>,
+) -> Result<Option<bool>, Exhausted> {
     let equal = match (gold, answer) {
         (Expr::Apply(letter, items), Expr::Bracket(_, other, _)) if is_point(letter) => {
             collection::ordered(items, other, cx)?
@@ -15,14 +21,18 @@ pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Optio
         (Expr::Bracket(_, other, _), Expr::Apply(letter, items)) if is_point(letter) => {
             collection::ordered(other, items, cx)?
         }
-        (tuple @ (Expr::Bracket(..) | Expr::Matrix(_)), sum) => match unit_sum(sum, width(tuple), cx)? {
-            Some(vector) => super::things(tuple, &vector, cx)?,
-            None => return Ok(None),
-        },
-        (sum, tuple @ (Expr::Bracket(..) | Expr::Matrix(_))) => match unit_sum(sum, width(tuple), cx)? {
-            Some(vector) => super::things(&vector, tuple, cx)?,
-            None => return Ok(None),
-        },
+        (tuple @ (Expr::Bracket(..) | Expr::Matrix(_)), sum) => {
+            match unit_sum(sum, width(tuple), cx)? {
+                Some(vector) => super::things(tuple, &vector, cx)?,
+                None => return Ok(None),
+            }
+        }
+        (sum, tuple @ (Expr::Bracket(..) | Expr::Matrix(_))) => {
+            match unit_sum(sum, width(tuple), cx)? {
+                Some(vector) => super::things(&vector, tuple, cx)?,
+                None => return Ok(None),
+            }
+        }
         _ => return Ok(None),
     };
     cx.by(Rule::Tuple);
@@ -48,8 +58,9 @@ fn axis(expr: &Expr) -> Option<usize> {
     match expr {
         Expr::Constant(Constant::I) => Some(0),
         Expr::Symbol(name) => {
-            let letter =
-                ["hat{", "vec{", "widehat{"].iter().find_map(|mark| name.strip_prefix(mark)?.strip_suffix('}'));
+            let letter = ["hat{", "vec{", "widehat{"]
+                .iter()
+                .find_map(|mark| name.strip_prefix(mark)?.strip_suffix('}'));
             match letter.unwrap_or(name) {
                 "i" => Some(0),
                 "j" => Some(1),
@@ -99,7 +110,9 @@ fn unit_sum(sum: &Expr, width: usize, cx: &Context<'_>) -> Result<Option<Expr>, 
     if !other_than_i {
         return Ok(None);
     }
-    let items: Result<Vec<Expr>, Exhausted> =
-        components.into_iter().map(|parts| fold(&Expr::Sum(parts), cx.budget)).collect();
+    let items: Result<Vec<Expr>, Exhausted> = components
+        .into_iter()
+        .map(|parts| fold(&Expr::Sum(parts), cx.budget))
+        .collect();
     Ok(Some(Expr::Bracket(End::Round, items?, End::Round)))
 }

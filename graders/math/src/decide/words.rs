@@ -1,4 +1,5 @@
-//! Words against words: their synonyms, what a sentence is about, and letters that may be factors or a name.
+//! Words against words: their synonyms, what a sentence is about, and letters that may be factors
+//! or a name.
 
 use super::rule::Rule;
 use super::{Context, choices, real_set};
@@ -11,7 +12,11 @@ use crate::tree::Expr;
 const LONGEST: usize = 1_000;
 
 /// Whether two answers are the same words, choices or letters; `None` when they are neither.
-pub(crate) fn same(gold: &Expr, answer: &Expr, cx: &Context<'_>) -> Result<Option<bool>, Exhausted> {
+pub(crate) fn same(
+    gold: &Expr,
+    answer: &Expr,
+    cx: &Context<'_>,
+) -> Result<Option<bool>, Exhausted> {
     if let Some(equal) = choices::same(gold, answer, cx) {
         cx.by(Rule::Choice);
         return Ok(Some(equal));
@@ -61,10 +66,10 @@ pub(crate) fn canonical(words: &str) -> String {
     }
     let words = text::cased(words);
     let known = match words.as_str() {
-        "yes" | "true" | "是" | "是的" | "对" | "正确" | "真" | "oui" | "vrai" | "ja" | "wahr" | "sí" | "vero"
-        | "verdadero" | "да" => "true",
-        "no" | "false" | "否" | "不是" | "不对" | "错误" | "错" | "假" | "non" | "nein" | "falsch" | "faux"
-        | "falso" | "нет" => "false",
+        "yes" | "true" | "是" | "是的" | "对" | "正确" | "真" | "oui" | "vrai" | "ja" | "wahr"
+        | "sí" | "vero" | "verdadero" | "да" => "true",
+        "no" | "false" | "否" | "不是" | "不对" | "错误" | "错" | "假" | "non" | "nein"
+        | "falsch" | "faux" | "falso" | "нет" => "false",
         "no solution"
         | "no solutions"
         | "no real solution"
@@ -76,9 +81,13 @@ pub(crate) fn canonical(words: &str) -> String {
         | "无解"
         | "无实数解"
         | "方程无解" => "no solution",
-        "dne" | "DNE" | "does not exist" | "doesnt exist" | "limit does not exist" | "不存在" | "极限不存在" => {
-            "does not exist"
-        }
+        "dne"
+        | "DNE"
+        | "does not exist"
+        | "doesnt exist"
+        | "limit does not exist"
+        | "不存在"
+        | "极限不存在" => "does not exist",
         "mon" => "monday",
         "tue" | "tues" => "tuesday",
         "wed" => "wednesday",

@@ -1,16 +1,23 @@
-//! Derivatives, by the rules of differentiation. Refuses what has none of elementary form: jumps, unknown functions, factorials.
+//! Derivatives, by the rules of differentiation. Refuses what has none of elementary form: jumps,
+//! unknown functions, factorials.
 
 use std::ops::Neg as _;
 
 use crate::number::Rational;
 use crate::tree::{Binder, Constant, Expr, Function};
 
-/// Most nodes of one derivative. Every rule copies its operand, so nested ones grow without this bound.
+/// Most nodes of one derivative. Every rule copies its operand, so nested ones grow without this
+/// bound.
 const MAX_NODES: usize = 2_000;
 
-/// The derivative of a folded expression by `name`, not folded; `None` when it has none that these rules find.
+/// The derivative of a folded expression by `name`, not folded; `None` when it has none that these
+/// rules find.
 pub(crate) fn derivative(expr: &Expr, name: &str) -> Option<Expr> {
-    Derivation { name, left: MAX_NODES }.of(expr)
+    Derivation {
+        name,
+        left: MAX_NODES,
+    }
+    .of(expr)
 }
 
 struct Derivation<'a> {
@@ -26,7 +33,11 @@ impl Derivation<'_> {
         }
         match expr {
             Expr::Symbol(_) => Some(Expr::int(1)),
-            Expr::Sum(items) => items.iter().map(|item| self.of(item)).collect::<Option<_>>().map(Expr::Sum),
+            Expr::Sum(items) => items
+                .iter()
+                .map(|item| self.of(item))
+                .collect::<Option<_>>()
+                .map(Expr::Sum),
             Expr::Product(items) => {
                 let mut terms = Vec::new();
                 for (at, item) in items.iter().enumerate() {
@@ -56,7 +67,8 @@ impl Derivation<'_> {
                 let Some((body, ends)) = parts.split_last() else {
                     return false;
                 };
-                ends.iter().any(|end| self.varies(end)) || **bound != *self.name && self.varies(body)
+                ends.iter().any(|end| self.varies(end))
+                    || **bound != *self.name && self.varies(body)
             }
             Expr::Symbol(symbol) => **symbol == *self.name,
             other => other.children().any(|child| self.varies(child)),
@@ -67,11 +79,21 @@ impl Derivation<'_> {
     fn power(&mut self, base: &Expr, exponent: &Expr) -> Option<Expr> {
         let mut terms = Vec::with_capacity(2);
         if self.varies(base) {
-            let lowered = Expr::power(base.clone(), Expr::Sum(vec![exponent.clone(), Expr::int(-1)]));
-            terms.push(Expr::Product(vec![exponent.clone(), lowered, self.of(base)?]));
+            let lowered = Expr::power(
+                base.clone(),
+                Expr::Sum(vec![exponent.clone(), Expr::int(-1)]),
+            );
+            terms.push(Expr::Product(vec![
+                exponent.clone(),
+                lowered,
+                self.of(base)?,
+            ]));
         }
         if self.varies(exponent) {
-            let mut factors = vec![Expr::power(base.clone(), exponent.clone()), self.of(exponent)?];
+            let mut factors = vec![
+                Expr::power(base.clone(), exponent.clone()),
+                self.of(exponent)?,
+            ];
             if !matches!(base, Expr::Constant(Constant::E)) {
                 factors.push(Expr::Call(Function::Ln, vec![base.clone()]));
             }
@@ -92,7 +114,8 @@ impl Derivation<'_> {
         let call = |function| Expr::Call(function, vec![inner.clone()]);
         let square = |expr: Expr| Expr::power(expr, Expr::int(2));
         let plus = |constant: i64, expr: Expr| Expr::Sum(vec![Expr::int(constant), expr]);
-        let one_over_root = |radicand: Expr| Expr::power(radicand, Expr::Number(Rational::ratio(-1, 2)));
+        let one_over_root =
+            |radicand: Expr| Expr::power(radicand, Expr::Number(Rational::ratio(-1, 2)));
         let outer = match function {
             Function::Sin => call(Function::Cos),
             Function::Cos => call(Function::Sin).neg(),
@@ -117,12 +140,18 @@ impl Derivation<'_> {
         Some(Expr::Product(vec![outer, self.of(inner)?]))
     }
 
-    /// The fundamental theorem: `∫ f dx` gives f, an integral with variable ends their rates times f there.
+    /// The fundamental theorem: `∫ f dx` gives f, an integral with variable ends their rates times
+    /// f there.
     fn integral(&mut self, bound: &str, parts: &[Expr]) -> Option<Expr> {
         match parts {
             [body] if *bound == *self.name => Some(body.clone()),
             [low, high, body] if *bound == *self.name || !self.varies(body) => {
-                let mut at = |end: &Expr| Some(Expr::Product(vec![body.substitute(bound, end), self.of(end)?]));
+                let mut at = |end: &Expr| {
+                    Some(Expr::Product(vec![
+                        body.substitute(bound, end),
+                        self.of(end)?,
+                    ]))
+                };
                 Some(Expr::Sum(vec![at(high)?, at(low)?.neg()]))
             }
             _ => None,
@@ -142,7 +171,10 @@ mod tests {
         let budget = Budget::default();
         let tree = |text: &str| fold(&read(text).unwrap().expr, &budget).unwrap();
         let found = fold(&derivative(&tree(text), "x").unwrap(), &budget).unwrap();
-        assert!(same(&found, &tree(expected), &budget).unwrap().0, "{text}: {found}");
+        assert!(
+            same(&found, &tree(expected), &budget).unwrap().0,
+            "{text}: {found}"
+        );
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! Functions of exact numbers whose values are exact numbers. Refuses, by returning `None`, what is none or too large.
+//! Functions of exact numbers whose values are exact numbers. Refuses, by returning `None`, what is
+//! none or too large.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -13,19 +14,30 @@ use crate::tree::Function;
 const MAX_FACTORIAL: i64 = 3_000;
 
 /// The value of a function of numbers, if it is a number that can be formed.
-pub(super) fn exact(function: Function, numbers: &[&Rational], budget: &Budget) -> Result<Option<Rational>, Exhausted> {
+pub(super) fn exact(
+    function: Function,
+    numbers: &[&Rational],
+    budget: &Budget,
+) -> Result<Option<Rational>, Exhausted> {
     let size: u64 = numbers.iter().map(|value| words(value)).sum();
     budget.charge(size * size + 60 * (size - numbers.len() as u64) + 8)?;
     if size > 256 {
         return Ok(None);
     }
-    // The greatest rational of which each is a whole multiple, the least that is one of each: over a common denominator those of
-    // the numerators.
+    // The greatest rational of which each is a whole multiple, the least that is one of each: over
+    // a common denominator those of the numerators.
     let fold_all = |combine: &dyn Fn(&BigInt, &BigInt) -> BigInt| {
-        let common = numbers.iter().fold(BigInt::one(), |so_far, value| so_far.lcm(value.den()));
-        let mut over_common = numbers.iter().map(|value| value.num() * (&common / value.den()));
+        let common = numbers
+            .iter()
+            .fold(BigInt::one(), |so_far, value| so_far.lcm(value.den()));
+        let mut over_common = numbers
+            .iter()
+            .map(|value| value.num() * (&common / value.den()));
         let first = over_common.next()?.abs();
-        Rational::new(over_common.fold(first, |so_far, value| combine(&so_far, &value)), common.clone())
+        Rational::new(
+            over_common.fold(first, |so_far, value| combine(&so_far, &value)),
+            common.clone(),
+        )
     };
     let extreme = |smallest: bool| {
         let mut best: Option<&Rational> = None;
@@ -63,7 +75,12 @@ pub(super) fn exact(function: Function, numbers: &[&Rational], budget: &Budget) 
         (Function::DoubleFactorial, [value]) => match value.to_i64() {
             Some(n) if (-1..=MAX_FACTORIAL).contains(&n) => {
                 budget.charge(n.unsigned_abs() * (n.unsigned_abs() / 400 + 1))?;
-                Some(Rational::integer((1..=n).rev().step_by(2).fold(BigInt::one(), |so_far, k| so_far * k)))
+                Some(Rational::integer(
+                    (1..=n)
+                        .rev()
+                        .step_by(2)
+                        .fold(BigInt::one(), |so_far, k| so_far * k),
+                ))
             }
             _ => None,
         },
@@ -86,7 +103,9 @@ pub(super) fn exact(function: Function, numbers: &[&Rational], budget: &Budget) 
             | Function::Artanh,
             [value],
         ) if value.is_zero() => Some(Rational::small(0)),
-        (Function::Cos | Function::Cosh | Function::Sec, [value]) if value.is_zero() => Some(Rational::small(1)),
+        (Function::Cos | Function::Cosh | Function::Sec, [value]) if value.is_zero() => {
+            Some(Rational::small(1))
+        }
         _ => None,
     })
 }
@@ -108,7 +127,11 @@ pub(super) fn range_product(low: i64, high: i64) -> BigInt {
     range_product(low, middle) * range_product(middle + 1, high)
 }
 
-fn binomial(n: Option<i64>, k: Option<i64>, budget: &Budget) -> Result<Option<Rational>, Exhausted> {
+fn binomial(
+    n: Option<i64>,
+    k: Option<i64>,
+    budget: &Budget,
+) -> Result<Option<Rational>, Exhausted> {
     let (Some(n), Some(k)) = (n, k) else {
         return Ok(None);
     };
@@ -130,14 +153,25 @@ fn binomial(n: Option<i64>, k: Option<i64>, budget: &Budget) -> Result<Option<Ra
 /// `log_base(value)` when it is an integer.
 fn logarithm(value: &Rational, base: &Rational) -> Option<Rational> {
     let one = Rational::small(1);
-    if value.is_negative() || base.is_negative() || base.is_one() || base.is_zero() || value.is_zero() {
+    if value.is_negative()
+        || base.is_negative()
+        || base.is_one()
+        || base.is_zero()
+        || value.is_zero()
+    {
         return None;
     }
     if value.is_one() {
         return Some(Rational::small(0));
     }
     let inverted = |x: &Rational| x.less(&one) == Some(true);
-    let grow = |x: &Rational| if inverted(x) { x.recip() } else { Some(x.clone()) };
+    let grow = |x: &Rational| {
+        if inverted(x) {
+            x.recip()
+        } else {
+            Some(x.clone())
+        }
+    };
     let negative = inverted(value) != inverted(base);
     let (value, base) = (grow(value)?, grow(base)?);
     if value.bits() > 4_096 {

@@ -1,5 +1,6 @@
-//! Exact arithmetic on a tree: constants are computed where their size allows it, sums and products are flat and sorted, percent
-//! and degrees are factors. Whatever would grow too large stays as it is written.
+//! Exact arithmetic on a tree: constants are computed where their size allows it, sums and products
+//! are flat and sorted, percent and degrees are factors. Whatever would grow too large stays as it
+//! is written.
 
 use num_traits::{One, ToPrimitive, Zero};
 
@@ -23,8 +24,15 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
     Ok(match expr {
         Expr::Sum(items) => sum(all(items, budget)?, budget)?,
         Expr::Product(items) => product(all(items, budget)?, budget)?,
-        Expr::Power(pair) => power(as_factor(fold(&pair.0, budget)?, budget)?, fold(&pair.1, budget)?, budget)?,
-        Expr::Percent(inner) => product(vec![Expr::Number(hundredth()), fold(inner, budget)?], budget)?,
+        Expr::Power(pair) => power(
+            as_factor(fold(&pair.0, budget)?, budget)?,
+            fold(&pair.1, budget)?,
+            budget,
+        )?,
+        Expr::Percent(inner) => product(
+            vec![Expr::Number(hundredth()), fold(inner, budget)?],
+            budget,
+        )?,
         Expr::Quantity(inner, unit) => {
             let inner = fold(inner, budget)?;
             Expr::Quantity(Box::new(inner), unit.clone())
@@ -46,7 +54,11 @@ pub(crate) fn fold(expr: &Expr, budget: &Budget) -> Result<Expr, Exhausted> {
             if let Some(body) = parts.last_mut() {
                 *body = fold(&body.substitute(name, &Expr::Symbol(own.clone())), budget)?;
             }
-            Expr::Bound(*binder, if name.is_empty() { name.clone() } else { own }, parts)
+            Expr::Bound(
+                *binder,
+                if name.is_empty() { name.clone() } else { own },
+                parts,
+            )
         }
         leaf @ (Expr::Number(_) | Expr::Symbol(_) | Expr::Constant(_)) => leaf.clone(),
         other => {
@@ -73,7 +85,10 @@ fn bound_depth(expr: &Expr) -> usize {
 }
 
 fn all(items: &[Expr], budget: &Budget) -> Result<Vec<Expr>, Exhausted> {
-    items.iter().map(|item| as_factor(fold(item, budget)?, budget)).collect()
+    items
+        .iter()
+        .map(|item| as_factor(fold(item, budget)?, budget))
+        .collect()
 }
 
 /// Inside an expression a degree is `pi/180` and a ratio a quotient.
@@ -83,9 +98,14 @@ fn as_factor(expr: Expr, budget: &Budget) -> Result<Expr, Exhausted> {
             Ok([a, b]) => product(vec![a, power(b, Expr::int(-1), budget)?], budget),
             Err(parts) => Ok(Expr::Ratio(parts)),
         },
-        Expr::Quantity(inner, unit) if matches!(&*unit, "°" | "degrees" | "degree") => {
-            product(vec![Expr::Number(Rational::ratio(1, 180)), Expr::Constant(Constant::Pi), *inner], budget)
-        }
+        Expr::Quantity(inner, unit) if matches!(&*unit, "°" | "degrees" | "degree") => product(
+            vec![
+                Expr::Number(Rational::ratio(1, 180)),
+                Expr::Constant(Constant::Pi),
+                *inner,
+            ],
+            budget,
+        ),
         other => Ok(other),
     }
 }
@@ -94,8 +114,9 @@ pub(super) fn words(value: &Rational) -> u64 {
     value.bits() / 64 + 1
 }
 
-/// What a sum or a product of two numbers costs. One of fractions costs a greatest common divisor, which is quadratic in the size
-/// of both, unless one is a multiple of the other, as in `2006!/2004!`.
+/// What a sum or a product of two numbers costs. One of fractions costs a greatest common divisor,
+/// which is quadratic in the size of both, unless one is a multiple of the other, as in
+/// `2006!/2004!`.
 fn cost(a: &Rational, b: &Rational) -> u64 {
     let (a_words, b_words) = (words(a), words(b));
     let both = a_words + b_words;
@@ -113,7 +134,9 @@ fn cost(a: &Rational, b: &Rational) -> u64 {
     } else if whole_multiple(a, b) || whole_multiple(b, a) {
         multiplied + 40 * both
     } else {
-        multiplied.saturating_add(40 * both).saturating_add(both.saturating_pow(2) / 2)
+        multiplied
+            .saturating_add(40 * both)
+            .saturating_add(both.saturating_pow(2) / 2)
     }
 }
 
@@ -189,7 +212,9 @@ fn product(items: Vec<Expr>, budget: &Budget) -> Result<Expr, Exhausted> {
             }
         }
     }
-    let infinite = flat.iter().any(|factor| matches!(factor, Expr::Constant(Constant::Infinity)));
+    let infinite = flat
+        .iter()
+        .any(|factor| matches!(factor, Expr::Constant(Constant::Infinity)));
     if infinite && flat.len() == 1 && !constant.is_zero() {
         constant = Rational::small(if constant.is_negative() { -1 } else { 1 });
     }
@@ -309,9 +334,16 @@ fn call(function: Function, items: Vec<Expr>, budget: &Budget) -> Result<Expr, E
     {
         let modulus = modulus.abs();
         let least = remainder(value, &modulus).unwrap_or_else(|| value.clone());
-        return Ok(Expr::Call(function, vec![Expr::Number(least), Expr::Number(modulus)]));
+        return Ok(Expr::Call(
+            function,
+            vec![Expr::Number(least), Expr::Number(modulus)],
+        ));
     }
-    if matches!(function, Function::Min | Function::Max | Function::Gcd | Function::Lcm) && items.len() == 1 {
+    if matches!(
+        function,
+        Function::Min | Function::Max | Function::Gcd | Function::Lcm
+    ) && items.len() == 1
+    {
         return Ok(items.into_iter().next().unwrap_or(Expr::Ellipsis));
     }
     Ok(Expr::Call(function, items))
@@ -323,7 +355,9 @@ mod tests {
     use crate::parse::read;
 
     fn folded(text: &str) -> String {
-        fold(&read(text).unwrap().expr, &Budget::default()).unwrap().to_string()
+        fold(&read(text).unwrap().expr, &Budget::default())
+            .unwrap()
+            .to_string()
     }
 
     #[test]

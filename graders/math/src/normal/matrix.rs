@@ -1,4 +1,5 @@
-//! Arithmetic of small matrices with any entries. Refuses, by returning `None`, what does not fit together or is too large.
+//! Arithmetic of small matrices with any entries. Refuses, by returning `None`, what does not fit
+//! together or is too large.
 
 use std::ops::Neg as _;
 
@@ -59,7 +60,12 @@ pub(super) fn product(items: &[Expr]) -> Option<Expr> {
         factors.push(cell);
         Expr::Product(factors)
     };
-    Some(Expr::Matrix(total.into_iter().map(|row| row.into_iter().map(scale).collect()).collect()))
+    Some(Expr::Matrix(
+        total
+            .into_iter()
+            .map(|row| row.into_iter().map(scale).collect())
+            .collect(),
+    ))
 }
 
 fn times(left: &Rows, right: &Rows) -> Option<Rows> {
@@ -76,13 +82,19 @@ fn times(left: &Rows, right: &Rows) -> Option<Rows> {
             .collect();
         Some(Expr::Sum(terms?))
     };
-    left.iter().map(|row| (0..width).map(|column| cell(row, column)).collect()).collect()
+    left.iter()
+        .map(|row| (0..width).map(|column| cell(row, column)).collect())
+        .collect()
 }
 
 /// Rows as columns.
 pub(super) fn transposed(own: &Rows) -> Option<Expr> {
     let width = own.first()?.len();
-    let column = |at: usize| own.iter().map(|row| row.get(at).cloned()).collect::<Option<Vec<Expr>>>();
+    let column = |at: usize| {
+        own.iter()
+            .map(|row| row.get(at).cloned())
+            .collect::<Option<Vec<Expr>>>()
+    };
     Some(Expr::Matrix((0..width).map(column).collect::<Option<_>>()?))
 }
 
@@ -104,16 +116,24 @@ pub(super) fn tuple_sum(items: &[Expr]) -> Option<Expr> {
             _ => return None,
         }
     }
-    (items.len() > 1).then(|| Expr::Bracket(*open, totals.into_iter().map(Expr::Sum).collect(), *close))
+    (items.len() > 1)
+        .then(|| Expr::Bracket(*open, totals.into_iter().map(Expr::Sum).collect(), *close))
 }
 
 /// A tuple times numbers; `None` unless exactly one factor is a tuple and the others are values.
 pub(super) fn tuple_product(items: &[Expr]) -> Option<Expr> {
-    let mut tuples = items.iter().filter(|item| matches!(item, Expr::Bracket(..)));
-    let (Some(Expr::Bracket(open, components, close)), None) = (tuples.next(), tuples.next()) else {
+    let mut tuples = items
+        .iter()
+        .filter(|item| matches!(item, Expr::Bracket(..)));
+    let (Some(Expr::Bracket(open, components, close)), None) = (tuples.next(), tuples.next())
+    else {
         return None;
     };
-    let scalars: Vec<Expr> = items.iter().filter(|item| !matches!(item, Expr::Bracket(..))).cloned().collect();
+    let scalars: Vec<Expr> = items
+        .iter()
+        .filter(|item| !matches!(item, Expr::Bracket(..)))
+        .cloned()
+        .collect();
     let scalar = |item: &Expr| {
         matches!(
             item,
@@ -129,8 +149,13 @@ pub(super) fn tuple_product(items: &[Expr]) -> Option<Expr> {
     if open != close || scalars.is_empty() || !scalars.iter().all(scalar) {
         return None;
     }
-    let scale = |component: &Expr| Expr::Product(scalars.iter().chain([component]).cloned().collect());
-    Some(Expr::Bracket(*open, components.iter().map(scale).collect(), *close))
+    let scale =
+        |component: &Expr| Expr::Product(scalars.iter().chain([component]).cloned().collect());
+    Some(Expr::Bracket(
+        *open,
+        components.iter().map(scale).collect(),
+        *close,
+    ))
 }
 
 /// A small whole power of a square matrix; the inverse of one of order two.
@@ -152,7 +177,10 @@ pub(super) fn power(own: &Rows, exponent: &Rational) -> Option<Expr> {
             };
             let over = determinant(own)?.recip();
             let part = |cell: &Expr| Expr::Product(vec![over.clone(), cell.clone()]);
-            Some(Expr::Matrix(vec![vec![part(d), part(b).neg()], vec![part(c).neg(), part(a)]]))
+            Some(Expr::Matrix(vec![
+                vec![part(d), part(b).neg()],
+                vec![part(c).neg(), part(a)],
+            ]))
         }
         _ => None,
     }
@@ -173,7 +201,13 @@ pub(super) fn determinant(own: &Rows) -> Option<Expr> {
         let minor: Rows = own
             .get(1..)?
             .iter()
-            .map(|row| row.iter().enumerate().filter(|(at, _)| *at != column).map(|(_, cell)| cell.clone()).collect())
+            .map(|row| {
+                row.iter()
+                    .enumerate()
+                    .filter(|(at, _)| *at != column)
+                    .map(|(_, cell)| cell.clone())
+                    .collect()
+            })
             .collect();
         let term = Expr::Product(vec![cell.clone(), determinant(&minor)?]);
         terms.push(if column % 2 == 0 { term } else { term.neg() });

@@ -1,4 +1,5 @@
-//! Normal forms: an answer's tree with all that is mere spelling taken out. Decides nothing about equality.
+//! Normal forms: an answer's tree with all that is mere spelling taken out. Decides nothing about
+//! equality.
 
 pub(crate) mod derive;
 mod exact;

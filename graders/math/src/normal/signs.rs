@@ -1,5 +1,5 @@
-//! Plus-minus signs written out: `1 ± √2` is a list of two values. Signs of one value go together; components of a tuple are
-//! independent.
+//! Plus-minus signs written out: `1 ± √2` is a list of two values. Signs of one value go together;
+//! components of a tuple are independent.
 
 use std::borrow::Cow;
 use std::ops::Neg as _;
@@ -18,7 +18,11 @@ fn chosen(expr: &Expr, upper: bool) -> Expr {
     match expr {
         Expr::PlusMinus { upper_minus, term } => {
             let inner = chosen(term, upper);
-            if *upper_minus == upper { inner.neg() } else { inner }
+            if *upper_minus == upper {
+                inner.neg()
+            } else {
+                inner
+            }
         }
         other => other.map_children(&mut |child| chosen(child, upper)),
     }
@@ -40,7 +44,17 @@ pub(crate) fn expanded(expr: &Expr) -> Cow<'_, Expr> {
         Expr::List(items) => Expr::List(items.iter().flat_map(values).take(MAX_VALUES).collect()),
         Expr::Set(items) => Expr::Set(items.iter().flat_map(values).take(MAX_VALUES).collect()),
         // `(±1, ∓2)`: the signs of all components go together.
-        Expr::Bracket(..) if expr.any(&|part| matches!(part, Expr::PlusMinus { upper_minus: true, .. })) => {
+        Expr::Bracket(..)
+            if expr.any(&|part| {
+                matches!(
+                    part,
+                    Expr::PlusMinus {
+                        upper_minus: true,
+                        ..
+                    }
+                )
+            }) =>
+        {
             Expr::List(vec![chosen(expr, true), chosen(expr, false)])
         }
         Expr::Bracket(open, items, close) => {
@@ -59,7 +73,12 @@ pub(crate) fn expanded(expr: &Expr) -> Cow<'_, Expr> {
                     .take(MAX_VALUES)
                     .collect();
             }
-            Expr::List(tuples.into_iter().map(|tuple| Expr::Bracket(*open, tuple, *close)).collect())
+            Expr::List(
+                tuples
+                    .into_iter()
+                    .map(|tuple| Expr::Bracket(*open, tuple, *close))
+                    .collect(),
+            )
         }
         other => Expr::List(vec![chosen(other, true), chosen(other, false)]),
     })

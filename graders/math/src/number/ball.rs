@@ -1,7 +1,9 @@
-//! Certified real arithmetic: a ball is a midpoint and a radius that together contain the true value, whatever was rounded.
+//! Certified real arithmetic: a ball is a midpoint and a radius that together contain the true
+//! value, whatever was rounded.
 //!
-//! `mid · 2^exp ± rad · 2^exp`, with a floating exponent, so that tiny and huge values keep their relative precision. After
-//! van der Hoeven, "Ball arithmetic" (2009), and Johansson, "Arb" (2017), much simplified.
+//! `mid · 2^exp ± rad · 2^exp`, with a floating exponent, so that tiny and huge values keep their
+//! relative precision. After van der Hoeven, "Ball arithmetic" (2009), and Johansson, "Arb" (2017),
+//! much simplified.
 
 use num_bigint::{BigInt, BigUint, Sign};
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -36,7 +38,11 @@ pub(crate) struct Ball {
 impl Ball {
     /// An exact integer.
     pub(crate) fn integer(value: BigInt) -> Self {
-        Self { mid: value, rad: 0, exp: 0 }
+        Self {
+            mid: value,
+            rad: 0,
+            exp: 0,
+        }
     }
 
     /// A small exact integer.
@@ -78,7 +84,11 @@ impl Ball {
 
     /// The same number without its radius.
     pub(crate) fn midpoint(&self) -> Self {
-        Self { mid: self.mid.clone(), rad: 0, exp: self.exp }
+        Self {
+            mid: self.mid.clone(),
+            rad: 0,
+            exp: self.exp,
+        }
     }
 
     /// Whether the radius is 0.
@@ -136,12 +146,20 @@ impl Ball {
         }
         // One unit for the bits dropped from the midpoint, one for those of the radius.
         let rad = (rad >> drop).to_u64().ok_or(Unknown::TooLarge)? + 2;
-        Ok(Self { mid: mid >> drop, rad, exp })
+        Ok(Self {
+            mid: mid >> drop,
+            rad,
+            exp,
+        })
     }
 
     /// `-x`.
     pub(crate) fn neg(&self) -> Self {
-        Self { mid: -&self.mid, rad: self.rad, exp: self.exp }
+        Self {
+            mid: -&self.mid,
+            rad: self.rad,
+            exp: self.exp,
+        }
     }
 
     /// `|x|`.
@@ -151,19 +169,35 @@ impl Ball {
             let top = self.mid.abs() + self.rad;
             let half: BigInt = (&top >> 1u8) + 1u8;
             let rad = half.to_u64().unwrap_or(u64::MAX);
-            return Self { mid: half, rad, exp: self.exp };
+            return Self {
+                mid: half,
+                rad,
+                exp: self.exp,
+            };
         }
-        Self { mid: self.mid.abs(), rad: self.rad, exp: self.exp }
+        Self {
+            mid: self.mid.abs(),
+            rad: self.rad,
+            exp: self.exp,
+        }
     }
 
     /// `x · 2^k` exactly.
     pub(crate) fn scaled(&self, k: i64) -> Self {
-        Self { mid: self.mid.clone(), rad: self.rad, exp: self.exp.saturating_add(k) }
+        Self {
+            mid: self.mid.clone(),
+            rad: self.rad,
+            exp: self.exp.saturating_add(k),
+        }
     }
 
     /// `x + y`.
     pub(crate) fn add(&self, other: &Self, prec: u64) -> Known<Self> {
-        let (high, low) = if self.exp >= other.exp { (self, other) } else { (other, self) };
+        let (high, low) = if self.exp >= other.exp {
+            (self, other)
+        } else {
+            (other, self)
+        };
         if low.is_zero() {
             return Ok(high.clone());
         }
@@ -173,7 +207,8 @@ impl Ball {
         let gap = high.exp - low.exp;
         let wide = i64::try_from(2 * prec + 64).map_err(|_| Unknown::TooLarge)?;
         if gap > wide && low.magnitude() < high.exp {
-            // The lower number is less than one unit of the higher: first refine the higher so that the unit is small.
+            // The lower number is less than one unit of the higher: first refine the higher so that
+            // the unit is small.
             let refine = wide - 64;
             let exp = high.exp - refine;
             let mid = &high.mid << refine;
@@ -201,7 +236,9 @@ impl Ball {
         let rad = if self.rad == 0 && other.rad == 0 {
             BigUint::zero()
         } else {
-            self.mid.magnitude() * other.rad + other.mid.magnitude() * self.rad + BigUint::from(self.rad) * other.rad
+            self.mid.magnitude() * other.rad
+                + other.mid.magnitude() * self.rad
+                + BigUint::from(self.rad) * other.rad
         };
         Self::from_parts(mid, rad, self.exp.saturating_add(other.exp), prec)
     }
@@ -226,7 +263,10 @@ impl Ball {
             (BigUint::from(self.rad) << shift) / (size * nearest) + 2u8
         };
         let shift = i64::try_from(shift).map_err(|_| Unknown::TooLarge)?;
-        let exp = self.exp.checked_neg().and_then(|exp| exp.checked_sub(shift));
+        let exp = self
+            .exp
+            .checked_neg()
+            .and_then(|exp| exp.checked_sub(shift));
         Self::from_parts(mid, rad, exp.ok_or(Unknown::TooLarge)?, prec)
     }
 
@@ -259,7 +299,11 @@ impl Ball {
         let high = root_of(&self.mid + self.rad) + 1;
         let low = if self.contains_zero() {
             // Odd roots of [-r, r] reach below 0.
-            if index % 2 == 1 { -&high } else { BigInt::zero() }
+            if index % 2 == 1 {
+                -&high
+            } else {
+                BigInt::zero()
+            }
         } else {
             root_of(&self.mid - self.rad)
         };
@@ -300,10 +344,15 @@ impl Ball {
 
     /// The radius as an exact number.
     pub(crate) fn radius(&self) -> Self {
-        Self { mid: BigInt::from(self.rad), rad: 0, exp: self.exp }
+        Self {
+            mid: BigInt::from(self.rad),
+            rad: 0,
+            exp: self.exp,
+        }
     }
 
-    /// Midpoint as a fixed-point integer with `bits` after the point, cut; `TooLarge` over a million bits.
+    /// Midpoint as a fixed-point integer with `bits` after the point, cut; `TooLarge` over a
+    /// million bits.
     pub(crate) fn fixed(&self, bits: i64) -> Known<BigInt> {
         let shift = self.exp.saturating_add(bits);
         if shift >= 0 {
@@ -327,7 +376,11 @@ impl Ball {
         let shift = self.exp.unsigned_abs();
         let low: BigInt = (&self.mid - self.rad) >> shift;
         let high: BigInt = (&self.mid + self.rad) >> shift;
-        if low == high { Ok(low) } else { Err(Unknown::Straddles) }
+        if low == high {
+            Ok(low)
+        } else {
+            Err(Unknown::Straddles)
+        }
     }
 }
 
@@ -365,7 +418,9 @@ mod tests {
 
     #[test]
     fn far_apart_numbers_add_without_growing() {
-        let sum = Ball::dyadic(BigInt::one(), 1 << 40).add(&Ball::small(1), PREC).unwrap();
+        let sum = Ball::dyadic(BigInt::one(), 1 << 40)
+            .add(&Ball::small(1), PREC)
+            .unwrap();
         assert!(sum.mid().bits() <= PREC + 1 && !sum.is_exact());
     }
 }

@@ -1,5 +1,5 @@
-//! Complex balls with principal branches. A number without an imaginary part is certainly real; one whose imaginary part is a
-//! ball around 0 may or may not be.
+//! Complex balls with principal branches. A number without an imaginary part is certainly real; one
+//! whose imaginary part is a ball around 0 may or may not be.
 
 use super::Rational;
 use super::ball::{Ball, Known, Unknown};
@@ -22,7 +22,10 @@ impl From<Ball> for Complex {
 impl Complex {
     /// The imaginary unit.
     pub(crate) fn i() -> Self {
-        Self { re: Ball::small(0), im: Some(Ball::small(1)) }
+        Self {
+            re: Ball::small(0),
+            im: Some(Ball::small(1)),
+        }
     }
 
     fn new(re: Ball, im: Ball) -> Self {
@@ -57,7 +60,10 @@ impl Complex {
 
     /// `-z`.
     pub(crate) fn neg(&self) -> Self {
-        Self { re: self.re.neg(), im: self.im.as_ref().map(Ball::neg) }
+        Self {
+            re: self.re.neg(),
+            im: self.im.as_ref().map(Ball::neg),
+        }
     }
 
     /// `z + w`.
@@ -96,15 +102,26 @@ impl Complex {
         let Some(im) = &self.im else {
             return Ok(self.re.recip(prec)?.into());
         };
-        let norm = self.re.mul(&self.re, prec)?.add(&im.mul(im, prec)?, prec)?.recip(prec)?;
-        Ok(Self::new(self.re.mul(&norm, prec)?, im.neg().mul(&norm, prec)?))
+        let norm = self
+            .re
+            .mul(&self.re, prec)?
+            .add(&im.mul(im, prec)?, prec)?
+            .recip(prec)?;
+        Ok(Self::new(
+            self.re.mul(&norm, prec)?,
+            im.neg().mul(&norm, prec)?,
+        ))
     }
 
     /// `|z|`.
     pub(crate) fn abs(&self, prec: u64) -> Known<Ball> {
         match &self.im {
             None => Ok(self.re.abs()),
-            Some(im) => self.re.mul(&self.re, prec)?.add(&im.mul(im, prec)?, prec)?.root(2, prec),
+            Some(im) => self
+                .re
+                .mul(&self.re, prec)?
+                .add(&im.mul(im, prec)?, prec)?
+                .root(2, prec),
         }
     }
 
@@ -115,7 +132,10 @@ impl Complex {
             return Ok(size.into());
         };
         let (sin, cos) = elementary::sin_cos(im, prec)?;
-        Ok(Self { re: size.mul(&cos, prec)?, im: Some(size.mul(&sin, prec)?) })
+        Ok(Self {
+            re: size.mul(&cos, prec)?,
+            im: Some(size.mul(&sin, prec)?),
+        })
     }
 
     /// The principal logarithm.
@@ -123,8 +143,14 @@ impl Complex {
         match &self.im {
             None if self.re.sign()? > 0 => Ok(elementary::ln(&self.re, prec)?.into()),
             None if self.re.is_zero() => Err(Unknown::Undefined),
-            None => Ok(Self { re: elementary::ln(&self.re.neg(), prec)?, im: Some(elementary::pi(prec)?) }),
-            Some(_) => Ok(Self { re: elementary::ln(&self.abs(prec)?, prec)?, im: Some(self.argument(prec)?) }),
+            None => Ok(Self {
+                re: elementary::ln(&self.re.neg(), prec)?,
+                im: Some(elementary::pi(prec)?),
+            }),
+            Some(_) => Ok(Self {
+                re: elementary::ln(&self.abs(prec)?, prec)?,
+                im: Some(self.argument(prec)?),
+            }),
         }
     }
 
@@ -146,11 +172,19 @@ impl Complex {
                 return Ok(angle);
             }
             let pi = elementary::pi(prec)?;
-            return if im.sign()? >= 0 { angle.add(&pi, prec) } else { angle.sub(&pi, prec) };
+            return if im.sign()? >= 0 {
+                angle.add(&pi, prec)
+            } else {
+                angle.sub(&pi, prec)
+            };
         }
         // Near the imaginary axis: arg z = ±pi/2 - arctan(re/im).
         let half_pi = elementary::pi(prec)?.scaled(-1);
-        let half_pi = if im.sign()? > 0 { half_pi } else { half_pi.neg() };
+        let half_pi = if im.sign()? > 0 {
+            half_pi
+        } else {
+            half_pi.neg()
+        };
         let slope = self.re.mul(&im.recip(prec)?, prec)?;
         half_pi.sub(&elementary::atan(&slope, prec)?, prec)
     }
@@ -162,7 +196,11 @@ impl Complex {
             return self.powi(positive, prec)?.recip(prec);
         }
         if exponent == 0 && self.contains_zero() {
-            return Err(if self.is_zero() { Unknown::Undefined } else { Unknown::Straddles });
+            return Err(if self.is_zero() {
+                Unknown::Undefined
+            } else {
+                Unknown::Straddles
+            });
         }
         // Each squaring may double the relative error: as many guard bits as the exponent has.
         let guard = prec + 2 * u64::from(exponent.max(1).ilog2()) + 4;
@@ -181,7 +219,8 @@ impl Complex {
         }
     }
 
-    /// `z ^ q` for a rational `q`: real roots of real numbers where there are any, else the principal power.
+    /// `z ^ q` for a rational `q`: real roots of real numbers where there are any, else the
+    /// principal power.
     pub(crate) fn powq(&self, exponent: &Rational, prec: u64) -> Known<Self> {
         if let Some(whole) = exponent.to_i64() {
             return self.powi(whole, prec);
@@ -191,12 +230,18 @@ impl Complex {
             return self.pow(&Ball::rational(exponent, prec)?.into(), prec);
         };
         if self.is_zero() {
-            return if num > 0 { Ok(self.clone()) } else { Err(Unknown::Undefined) };
+            return if num > 0 {
+                Ok(self.clone())
+            } else {
+                Err(Unknown::Undefined)
+            };
         }
         if self.im.is_none() {
-            // Newton's steps from a rough start grow with the index; above this one a logarithm is cheaper.
+            // Newton's steps from a rough start grow with the index; above this one a logarithm is
+            // cheaper.
             if index > 64 {
-                let size = Self::from(self.re.abs()).pow(&Ball::rational(exponent, prec)?.into(), prec)?;
+                let size =
+                    Self::from(self.re.abs()).pow(&Ball::rational(exponent, prec)?.into(), prec)?;
                 return match (self.re.sign()?, index % 2) {
                     (1, _) => Ok(size),
                     (_, 1) => Ok(if num % 2 == 0 { size } else { size.neg() }),
@@ -220,7 +265,10 @@ impl Complex {
         let Some(im) = &self.im else {
             return match self.re.root(2, prec) {
                 Ok(root) => Ok(root.into()),
-                Err(Unknown::Undefined) => Ok(Self { re: Ball::small(0), im: Some(self.re.neg().root(2, prec)?) }),
+                Err(Unknown::Undefined) => Ok(Self {
+                    re: Ball::small(0),
+                    im: Some(self.re.neg().root(2, prec)?),
+                }),
                 Err(other) => Err(other),
             };
         };
@@ -252,15 +300,27 @@ mod tests {
 
     #[test]
     fn euler() {
-        let angle = Complex::i().mul(&elementary::pi(200).unwrap().into(), 200).unwrap();
-        let sum = angle.exp(200).unwrap().add(&Ball::small(1).into(), 200).unwrap();
+        let angle = Complex::i()
+            .mul(&elementary::pi(200).unwrap().into(), 200)
+            .unwrap();
+        let sum = angle
+            .exp(200)
+            .unwrap()
+            .add(&Ball::small(1).into(), 200)
+            .unwrap();
         assert!(sum.contains_zero() && sum.magnitude() < -90);
     }
 
     #[test]
     fn odd_roots_of_negative_numbers_are_real() {
-        let root = Complex::from(Ball::small(-8)).powq(&Rational::ratio(1, 3), 100).unwrap();
-        assert!(root.add(&Ball::small(2).into(), 100).unwrap().contains_zero());
+        let root = Complex::from(Ball::small(-8))
+            .powq(&Rational::ratio(1, 3), 100)
+            .unwrap();
+        assert!(
+            root.add(&Ball::small(2).into(), 100)
+                .unwrap()
+                .contains_zero()
+        );
         assert!(root.im.is_none());
     }
 }

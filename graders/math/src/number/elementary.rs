@@ -1,8 +1,9 @@
 //! Elementary functions of balls: constants, exponential, logarithm, sine and cosine, arctangent.
 //!
-//! Each is evaluated at the midpoint in fixed point with 40 guard bits, where every rounding costs at most one unit and no loop
-//! runs longer than a few hundred rounds, so 2^20 units cover them all; the radius of the argument then widens the result by the
-//! mean value theorem. Formulas: Brent and Zimmermann, "Modern Computer Arithmetic", chapter 4.
+//! Each is evaluated at the midpoint in fixed point with 40 guard bits, where every rounding costs
+//! at most one unit and no loop runs longer than a few hundred rounds, so 2^20 units cover them
+//! all; the radius of the argument then widens the result by the mean value theorem. Formulas:
+//! Brent and Zimmermann, "Modern Computer Arithmetic", chapter 4.
 
 use std::sync::OnceLock;
 
@@ -121,8 +122,8 @@ pub(crate) fn exp(x: &Ball, prec: u64) -> Known<Ball> {
     let bits = prec + GUARD + u64::try_from(size.max(0)).unwrap_or(0);
     let wide = x.fixed(point(bits))?;
     let ln2 = ln2_fixed(bits);
-    // x = quotient · ln 2 + rest with 0 <= rest < ln 2. A quotient of 46 bits magnifies the error of ln 2 by as much, which
-    // the extra bits above pay for.
+    // x = quotient · ln 2 + rest with 0 <= rest < ln 2. A quotient of 46 bits magnifies the error
+    // of ln 2 by as much, which the extra bits above pay for.
     let quotient = &wide / &ln2 - i32::from(wide.is_negative());
     let rest = wide - &quotient * ln2;
     let exponent = quotient.to_i64().ok_or(Unknown::TooLarge)?;
@@ -162,7 +163,8 @@ pub(crate) fn ln(x: &Ball, prec: u64) -> Known<Ball> {
     let k = mid.magnitude();
     let bits = prec + GUARD + 16;
     let mut m = mid.scaled(-k).fixed(point(bits))?;
-    // Square roots bring m near 1, where the series of artanh is short; each doubles the error of the result.
+    // Square roots bring m near 1, where the series of artanh is short; each doubles the error of
+    // the result.
     let roots = 3 + bits / 256;
     for _ in 0..roots {
         m = (m << bits).sqrt();
@@ -184,7 +186,8 @@ pub(crate) fn ln(x: &Ball, prec: u64) -> Known<Ball> {
     }
     let log_m = sum << (roots + 1);
     let at_mid = from_fixed(log_m, bits, prec + 16)?;
-    let shift = Ball::within(ln2_fixed(bits), SLACK, -point(bits)).mul(&Ball::small(k), prec + 16)?;
+    let shift =
+        Ball::within(ln2_fixed(bits), SLACK, -point(bits)).mul(&Ball::small(k), prec + 16)?;
     let at_mid = at_mid.add(&shift, prec)?;
     if x.is_exact() {
         return Ok(at_mid);
@@ -242,7 +245,11 @@ pub(crate) fn sin_cos(x: &Ball, prec: u64) -> Known<(Ball, Ball)> {
     let cos = &one - &versine;
     // sin² = v (2 - v); the angle lies in [0, pi/2), so the sine is not negative.
     let sin_square: BigInt = &versine * (&two - &versine);
-    let sin = if sin_square.is_negative() { BigInt::zero() } else { sin_square.sqrt() };
+    let sin = if sin_square.is_negative() {
+        BigInt::zero()
+    } else {
+        sin_square.sqrt()
+    };
     let (sin, cos) = match turn {
         0 => (sin, cos),
         1 => (cos, -sin),
@@ -250,10 +257,15 @@ pub(crate) fn sin_cos(x: &Ball, prec: u64) -> Known<(Ball, Ball)> {
         _ => (-cos, sin),
     };
     let finish = |value: BigInt| -> Known<Ball> {
-        // Near a zero of the sine the square root magnifies the slack of its square to the square root of it.
+        // Near a zero of the sine the square root magnifies the slack of its square to the square
+        // root of it.
         let ball = Ball::within(value, SLACK, -point(bits));
         let root_slack = Ball::dyadic(BigInt::from(SLACK), -point(bits / 2 + 10));
-        let ball = if ball.magnitude() < -point(bits / 2) { ball.widened(&root_slack, prec)? } else { ball };
+        let ball = if ball.magnitude() < -point(bits / 2) {
+            ball.widened(&root_slack, prec)?
+        } else {
+            ball
+        };
         ball.widened(&x.radius(), prec)?.rounded(prec)
     };
     Ok((finish(sin)?, finish(cos)?))
@@ -269,7 +281,11 @@ pub(crate) fn atan(x: &Ball, prec: u64) -> Known<Ball> {
         // arctan x = ±pi/2 - arctan(1/x)
         let inner = atan(&mid.recip(prec + 8)?, prec)?;
         let half_pi = pi(prec)?.scaled(-1);
-        let half_pi = if mid.mid().is_negative() { half_pi.neg() } else { half_pi };
+        let half_pi = if mid.mid().is_negative() {
+            half_pi.neg()
+        } else {
+            half_pi
+        };
         return half_pi.sub(&inner, prec)?.widened(&x.radius(), prec);
     }
     let bits = prec + GUARD + mid.magnitude().min(0).unsigned_abs().min(prec);
@@ -330,7 +346,11 @@ mod tests {
     fn sine_and_cosine_lie_on_the_circle() {
         for k in [-20, -3, -1, 1, 2, 5, 100, 12_345] {
             let (sin, cos) = sin_cos(&small(k), PREC).unwrap();
-            let sum = sin.mul(&sin, PREC).unwrap().add(&cos.mul(&cos, PREC).unwrap(), PREC).unwrap();
+            let sum = sin
+                .mul(&sin, PREC)
+                .unwrap()
+                .add(&cos.mul(&cos, PREC).unwrap(), PREC)
+                .unwrap();
             zero(&sum.sub(&small(1), PREC).unwrap());
         }
     }
@@ -340,7 +360,10 @@ mod tests {
         let (sin, cos) = sin_cos(&pi(PREC).unwrap(), PREC).unwrap();
         assert!(sin.contains_zero() && sin.magnitude() < -100, "{sin:?}");
         zero(&cos.add(&small(1), PREC).unwrap());
-        let sixth = pi(PREC).unwrap().mul(&small(6).recip(PREC).unwrap(), PREC).unwrap();
+        let sixth = pi(PREC)
+            .unwrap()
+            .mul(&small(6).recip(PREC).unwrap(), PREC)
+            .unwrap();
         let (sin, _) = sin_cos(&sixth, PREC).unwrap();
         zero(&sin.scaled(1).sub(&small(1), PREC).unwrap());
     }
@@ -350,7 +373,11 @@ mod tests {
         for (x, quarters) in [(1, 1), (-1, -1)] {
             let quarter = atan(&small(x), PREC).unwrap();
             let expected = pi(PREC).unwrap().scaled(-2);
-            let expected = if quarters < 0 { expected.neg() } else { expected };
+            let expected = if quarters < 0 {
+                expected.neg()
+            } else {
+                expected
+            };
             zero(&quarter.sub(&expected, PREC).unwrap());
         }
         // arctan 2 + arctan 3 + arctan 1 = pi

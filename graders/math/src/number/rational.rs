@@ -1,5 +1,5 @@
-//! Exact rationals, always in lowest terms. Refuses, by returning `None`, any result whose size or cost is beyond its limits;
-//! what is refused stays an expression.
+//! Exact rationals, always in lowest terms. Refuses, by returning `None`, any result whose size or
+//! cost is beyond its limits; what is refused stays an expression.
 
 use std::fmt;
 
@@ -10,10 +10,12 @@ use num_traits::{One, Signed, ToPrimitive, Zero};
 /// Largest integer ever formed, in bits: a literal of 200,000 digits has 664,386.
 pub(crate) const MAX_BITS: u64 = 1_000_000;
 
-/// Largest numbers whose greatest common divisor is taken, in bits: Euclid is quadratic, and this costs about 2 ms.
+/// Largest numbers whose greatest common divisor is taken, in bits: Euclid is quadratic, and this
+/// costs about 2 ms.
 const MAX_GCD_BITS: u64 = 16_000;
 
-/// A fraction in lowest terms with a positive denominator. Ordered by its parts, not by value: the order serves canonical forms.
+/// A fraction in lowest terms with a positive denominator. Ordered by its parts, not by value: the
+/// order serves canonical forms.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rational {
     num: BigInt,
@@ -24,7 +26,10 @@ impl Rational {
     /// An integer.
     #[must_use]
     pub fn integer(value: BigInt) -> Self {
-        Self { num: value, den: BigInt::one() }
+        Self {
+            num: value,
+            den: BigInt::one(),
+        }
     }
 
     /// A small integer.
@@ -39,7 +44,11 @@ impl Rational {
         if den.is_zero() {
             return None;
         }
-        let (num, den) = if den.is_negative() { (-num, -den) } else { (num, den) };
+        let (num, den) = if den.is_negative() {
+            (-num, -den)
+        } else {
+            (num, den)
+        };
         if den.is_one() {
             return Some(Self { num, den });
         }
@@ -50,7 +59,10 @@ impl Rational {
         if common.is_one() {
             return Some(Self { num, den });
         }
-        Some(Self { num: num / &common, den: den / common })
+        Some(Self {
+            num: num / &common,
+            den: den / common,
+        })
     }
 
     /// `num / den` of small integers, `den` not zero.
@@ -104,23 +116,34 @@ impl Rational {
     /// The integer, if it is one and fits.
     #[must_use]
     pub fn to_i64(&self) -> Option<i64> {
-        if self.is_integer() { self.num.to_i64() } else { None }
+        if self.is_integer() {
+            self.num.to_i64()
+        } else {
+            None
+        }
     }
 
     /// `-self`.
     #[must_use]
     pub fn neg(&self) -> Self {
-        Self { num: -&self.num, den: self.den.clone() }
+        Self {
+            num: -&self.num,
+            den: self.den.clone(),
+        }
     }
 
     /// `|self|`.
     #[must_use]
     pub fn abs(&self) -> Self {
-        Self { num: self.num.abs(), den: self.den.clone() }
+        Self {
+            num: self.num.abs(),
+            den: self.den.clone(),
+        }
     }
 
-    /// `self + other`, by Knuth, "The Art of Computer Programming", volume 2, 4.5.1: most denominators have no common divisor, and
-    /// then none is looked for in the sum, where it takes four times as long.
+    /// `self + other`, by Knuth, "The Art of Computer Programming", volume 2, 4.5.1: most
+    /// denominators have no common divisor, and then none is looked for in the sum, where it takes
+    /// four times as long.
     #[must_use]
     pub fn add(&self, other: &Self) -> Option<Self> {
         if self.is_integer() && other.is_integer() {
@@ -132,12 +155,18 @@ impl Rational {
         let common = gcd(&self.den, &other.den)?;
         if common.is_one() {
             let num = &self.num * &other.den + &other.num * &self.den;
-            return Some(Self { num, den: &self.den * &other.den });
+            return Some(Self {
+                num,
+                den: &self.den * &other.den,
+            });
         }
         let (own, others) = (&self.den / &common, &other.den / &common);
         let num = &self.num * &others + &other.num * &own;
         let part = Self::new(num, common)?;
-        Some(Self { num: part.num, den: part.den * own * others })
+        Some(Self {
+            num: part.num,
+            den: part.den * own * others,
+        })
     }
 
     /// `self - other`.
@@ -156,8 +185,14 @@ impl Rational {
             return Some(Self::integer(&self.num * &other.num));
         }
         let crossed = |num: &BigInt, den: &BigInt| Self::new(num.clone(), den.clone());
-        let (left, right) = (crossed(&self.num, &other.den)?, crossed(&other.num, &self.den)?);
-        Some(Self { num: left.num * right.num, den: left.den * right.den })
+        let (left, right) = (
+            crossed(&self.num, &other.den)?,
+            crossed(&other.num, &self.den)?,
+        );
+        Some(Self {
+            num: left.num * right.num,
+            den: left.den * right.den,
+        })
     }
 
     /// `1 / self`; `None` for 0.
@@ -165,8 +200,14 @@ impl Rational {
     pub fn recip(&self) -> Option<Self> {
         match self.num.sign() {
             Sign::NoSign => None,
-            Sign::Plus => Some(Self { num: self.den.clone(), den: self.num.clone() }),
-            Sign::Minus => Some(Self { num: -&self.den, den: -&self.num }),
+            Sign::Plus => Some(Self {
+                num: self.den.clone(),
+                den: self.num.clone(),
+            }),
+            Sign::Minus => Some(Self {
+                num: -&self.den,
+                den: -&self.num,
+            }),
         }
     }
 
@@ -176,7 +217,8 @@ impl Rational {
         self.mul(&other.recip()?)
     }
 
-    /// `self ^ exponent`; `None` for `0` to a power that is not positive and for results over `max_bits`.
+    /// `self ^ exponent`; `None` for `0` to a power that is not positive and for results over
+    /// `max_bits`.
     #[must_use]
     pub fn pow(&self, exponent: i64, max_bits: u64) -> Option<Self> {
         if exponent < 0 {
@@ -199,20 +241,27 @@ impl Rational {
         }
         let exponent = u32::try_from(exponent).ok()?;
         // Powers of numbers in lowest terms are in lowest terms.
-        Some(Self { num: self.num.pow(exponent), den: self.den.pow(exponent) })
+        Some(Self {
+            num: self.num.pow(exponent),
+            den: self.den.pow(exponent),
+        })
     }
 
     /// The exact `index`-th root, if it is rational; of a negative number only for odd `index`.
     #[must_use]
     pub fn root(&self, index: u32) -> Option<Self> {
-        if self.bits() > MAX_GCD_BITS || index == 0 || self.is_negative() && index.is_multiple_of(2) {
+        if self.bits() > MAX_GCD_BITS || index == 0 || self.is_negative() && index.is_multiple_of(2)
+        {
             return None;
         }
         let exact = |value: &BigInt| {
             let root = value.nth_root(index);
             (root.pow(index) == *value).then_some(root)
         };
-        Some(Self { num: exact(&self.num)?, den: exact(&self.den)? })
+        Some(Self {
+            num: exact(&self.num)?,
+            den: exact(&self.den)?,
+        })
     }
 
     /// Largest integer not above it.
@@ -233,8 +282,8 @@ impl Rational {
         Some(&self.num * &other.den < &other.num * &self.den)
     }
 
-    /// Reads digits with an optional point and an optional power of ten, as in `12.50` and `-3`, exactly.
-    /// `None` for more than 300,000 digits before the point or 2,000 after it.
+    /// Reads digits with an optional point and an optional power of ten, as in `12.50` and `-3`,
+    /// exactly. `None` for more than 300,000 digits before the point or 2,000 after it.
     #[must_use]
     pub fn from_decimal(whole: &str, fraction: &str, power: i64) -> Option<Self> {
         let fraction = fraction.trim_end_matches('0');
@@ -250,12 +299,16 @@ impl Rational {
             return Some(Self::integer(mantissa));
         }
         let scale = BigInt::from(10).pow(u32::try_from(power.unsigned_abs()).ok()?);
-        if power >= 0 { Some(Self::integer(mantissa * scale)) } else { Self::new(mantissa, scale) }
+        if power >= 0 {
+            Some(Self::integer(mantissa * scale))
+        } else {
+            Self::new(mantissa, scale)
+        }
     }
 }
 
-/// Reads decimal digits by halves, so that the cost is that of a few large products: 200,000 digits take about 3 ms, where
-/// digit by digit they would take 40.
+/// Reads decimal digits by halves, so that the cost is that of a few large products: 200,000 digits
+/// take about 3 ms, where digit by digit they would take 40.
 #[must_use]
 pub(crate) fn integer_from_digits(digits: &[u8]) -> Option<BigInt> {
     fn read(digits: &[u8], powers: &mut Vec<BigInt>) -> Option<BigInt> {
@@ -281,9 +334,11 @@ pub(crate) fn integer_from_digits(digits: &[u8]) -> Option<BigInt> {
     }
     // Nearly all numbers fit a word.
     if digits.len() <= 18 {
-        let value = digits
-            .iter()
-            .try_fold(0u64, |value, digit| digit.is_ascii_digit().then(|| value * 10 + u64::from(digit - b'0')));
+        let value = digits.iter().try_fold(0u64, |value, digit| {
+            digit
+                .is_ascii_digit()
+                .then(|| value * 10 + u64::from(digit - b'0'))
+        });
         return value.map(BigInt::from);
     }
     read(digits, &mut Vec::new())
@@ -297,7 +352,10 @@ fn gcd(a: &BigInt, b: &BigInt) -> Option<BigInt> {
         return Some(BigInt::one());
     }
     // A power of two, which every midpoint of a ball is over, shares its twos and nothing else.
-    let (a_twos, b_twos) = (a.trailing_zeros().unwrap_or(0), b.trailing_zeros().unwrap_or(0));
+    let (a_twos, b_twos) = (
+        a.trailing_zeros().unwrap_or(0),
+        b.trailing_zeros().unwrap_or(0),
+    );
     if a_twos + 1 == a.bits() || b_twos + 1 == b.bits() {
         return Some(BigInt::one() << a_twos.min(b_twos));
     }
@@ -311,7 +369,11 @@ impl fmt::Display for Rational {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Decimal printing is quadratic; evidence keeps 2,000 characters anyway.
         let part = |value: &BigInt| {
-            if value.bits() > 8_000 { format!("(integer of {} bits)", value.bits()) } else { value.to_string() }
+            if value.bits() > 8_000 {
+                format!("(integer of {} bits)", value.bits())
+            } else {
+                value.to_string()
+            }
         };
         if self.is_integer() {
             f.write_str(&part(&self.num))
@@ -333,22 +395,37 @@ mod tests {
 
     #[test]
     fn decimals_are_exact() {
-        assert_eq!(Rational::from_decimal("0", "250", 0), Some(Rational::ratio(1, 4)));
-        assert_eq!(Rational::from_decimal("3", "5", 2), Some(Rational::small(350)));
+        assert_eq!(
+            Rational::from_decimal("0", "250", 0),
+            Some(Rational::ratio(1, 4))
+        );
+        assert_eq!(
+            Rational::from_decimal("3", "5", 2),
+            Some(Rational::small(350))
+        );
         assert_eq!(Rational::from_decimal("1", "", 999_999_999), None);
     }
 
     #[test]
     fn long_literals_are_read_by_halves() {
         let digits = "9876543210".repeat(500);
-        assert_eq!(integer_from_digits(digits.as_bytes()), digits.parse::<BigInt>().ok());
+        assert_eq!(
+            integer_from_digits(digits.as_bytes()),
+            digits.parse::<BigInt>().ok()
+        );
     }
 
     #[test]
     fn powers_stop_before_they_grow() {
         assert_eq!(Rational::small(2).pow(1 << 40, 1 << 20), None);
-        assert_eq!(Rational::small(-1).pow(i64::MAX, 8), Some(Rational::small(-1)));
-        assert_eq!(Rational::ratio(2, 3).pow(-2, 100), Some(Rational::ratio(9, 4)));
+        assert_eq!(
+            Rational::small(-1).pow(i64::MAX, 8),
+            Some(Rational::small(-1))
+        );
+        assert_eq!(
+            Rational::ratio(2, 3).pow(-2, 100),
+            Some(Rational::ratio(9, 4))
+        );
     }
 
     #[test]

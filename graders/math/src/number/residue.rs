@@ -1,8 +1,9 @@
 //! Arithmetic modulo 61-bit primes, for identity testing of rational functions.
 //!
-//! Two rational functions that differ agree at a random point modulo a random prime with a chance of about `degree / 2^61`
-//! (Schwartz 1980, Zippel 1979), whatever their coefficients, unless these are all divisible by the prime. Two primes are used,
-//! chosen by a hash of what is compared, so that no fixed number is zero to the grader.
+//! Two rational functions that differ agree at a random point modulo a random prime with a chance
+//! of about `degree / 2^61` (Schwartz 1980, Zippel 1979), whatever their coefficients, unless these
+//! are all divisible by the prime. Two primes are used, chosen by a hash of what is compared, so
+//! that no fixed number is zero to the grader.
 
 use num_bigint::BigInt;
 use num_integer::Integer;
@@ -10,7 +11,8 @@ use num_traits::ToPrimitive;
 
 use super::Rational;
 
-/// The largest primes below `2^61 - k·10^15` for `k = 1..=16`: none is of a form an expression would contain.
+/// The largest primes below `2^61 - k·10^15` for `k = 1..=16`: none is of a form an expression
+/// would contain.
 const PRIMES: [u64; 16] = [
     2_304_843_009_213_693_833,
     2_303_843_009_213_693_947,
@@ -47,7 +49,9 @@ impl Field {
     /// The field chosen by `seed`.
     pub(crate) fn new(seed: u64) -> Self {
         let index = usize::try_from(seed % 16).unwrap_or(0);
-        Self { p: PRIMES.get(index).copied().unwrap_or(PRIMES[0]) }
+        Self {
+            p: PRIMES.get(index).copied().unwrap_or(PRIMES[0]),
+        }
     }
 
     fn mul_raw(self, a: u64, b: u64) -> u64 {
@@ -63,7 +67,10 @@ impl Field {
 
     /// A residue from any 64 bits.
     pub(crate) fn element(self, bits: u64) -> Residue {
-        Residue { num: bits % self.p, den: 1 }
+        Residue {
+            num: bits % self.p,
+            den: 1,
+        }
     }
 
     fn reduce(self, value: &BigInt) -> u64 {
@@ -77,13 +84,19 @@ impl Field {
     /// A rational; `None` when the prime divides its denominator.
     pub(crate) fn rational(self, value: &Rational) -> Option<Residue> {
         let den = self.reduce(value.den());
-        (den != 0).then(|| Residue { num: self.reduce(value.num()), den })
+        (den != 0).then(|| Residue {
+            num: self.reduce(value.num()),
+            den,
+        })
     }
 
     /// `a + b`.
     pub(crate) fn add(self, a: Residue, b: Residue) -> Residue {
         if a.den == b.den {
-            return Residue { num: self.add_raw(a.num, b.num), den: a.den };
+            return Residue {
+                num: self.add_raw(a.num, b.num),
+                den: a.den,
+            };
         }
         Residue {
             num: self.add_raw(self.mul_raw(a.num, b.den), self.mul_raw(b.num, a.den)),
@@ -95,13 +108,20 @@ impl Field {
     pub(crate) fn mul(self, a: Residue, b: Residue) -> Residue {
         Residue {
             num: self.mul_raw(a.num, b.num),
-            den: if a.den == 1 && b.den == 1 { 1 } else { self.mul_raw(a.den, b.den) },
+            den: if a.den == 1 && b.den == 1 {
+                1
+            } else {
+                self.mul_raw(a.den, b.den)
+            },
         }
     }
 
     /// `1 / a`; `None` at a pole.
     pub(crate) fn recip(self, a: Residue) -> Option<Residue> {
-        (a.num != 0).then_some(Residue { num: a.den, den: a.num })
+        (a.num != 0).then_some(Residue {
+            num: a.den,
+            den: a.num,
+        })
     }
 
     fn pow_raw(self, base: u64, exponent: &BigInt) -> u64 {
@@ -130,7 +150,11 @@ impl Field {
         }
         Some(Residue {
             num: self.pow_raw(a.num, exponent),
-            den: if a.den == 1 { 1 } else { self.pow_raw(a.den, exponent) },
+            den: if a.den == 1 {
+                1
+            } else {
+                self.pow_raw(a.den, exponent)
+            },
         })
     }
 
@@ -170,7 +194,8 @@ mod tests {
 
     #[test]
     fn the_table_holds_primes() {
-        // Deterministic Miller-Rabin: the first twelve primes as bases decide all numbers below 2^64 (Sorenson and Webster 2015).
+        // Deterministic Miller-Rabin: the first twelve primes as bases decide all numbers below
+        // 2^64 (Sorenson and Webster 2015).
         for p in PRIMES {
             let field = Field { p };
             let (mut odd, mut twos) = (p - 1, 0);
@@ -197,6 +222,9 @@ mod tests {
         let third = field.rational(&Rational::ratio(1, 3)).unwrap();
         let five_sixths = field.rational(&Rational::ratio(5, 6)).unwrap();
         assert!(field.same(field.add(half, third), five_sixths));
-        assert_eq!(field.value(field.mul(half, field.element(2))), field.value(field.element(1)));
+        assert_eq!(
+            field.value(field.mul(half, field.element(2))),
+            field.value(field.element(1))
+        );
     }
 }

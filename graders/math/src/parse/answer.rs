@@ -1,6 +1,8 @@
-//! What a whole answer says: one value, values side by side, statements joined by words, a choice, or words.
+//! What a whole answer says: one value, values side by side, statements joined by words, a choice,
+//! or words.
 //!
-//! Splits at the separators outside all brackets, parses each piece once, and falls back to words where mathematics fails.
+//! Splits at the separators outside all brackets, parses each piece once, and falls back to words
+//! where mathematics fails.
 
 use super::bracket::closes_reversed;
 use super::condition::{bracketed_condition, condition, condition_word, hides_more};
@@ -70,7 +72,10 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
         let from = rest.first()?.run().first()?.start;
         let tail = tokens.run().iter().position(|token| token.start >= from)?;
         let inner = quantified(tokens.skip(tail), source, quantifiers.checked_sub(1)?)?;
-        return Some(Expr::Where(Box::new(inner), condition(*first, source).into()));
+        return Some(Expr::Where(
+            Box::new(inner),
+            condition(*first, source).into(),
+        ));
     }
     let whole_as_words = || words(tokens, source);
     let mut items: Vec<Expr> = Vec::with_capacity(pieces.len());
@@ -88,7 +93,10 @@ fn quantified<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str, quantifiers: usiz
             if hides_more(tokens.skip(tail), source) {
                 return whole_as_words();
             }
-            items.push(Expr::Where(Box::new(last), condition(tokens.skip(tail), source).into()));
+            items.push(Expr::Where(
+                Box::new(last),
+                condition(tokens.skip(tail), source).into(),
+            ));
             return joined(items, joins.get(..at.saturating_sub(1)).unwrap_or_default());
         }
         match element(piece, source) {
@@ -110,7 +118,12 @@ fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Exp
     let label = |at: usize| match (tokens.kind(at)?, tokens.kind(at + 1)?, tokens.kind(at + 2)?) {
         (
             Kind::Open(Shape::End(End::Round)),
-            Kind::Word(name) | Kind::Styled(name) | Kind::Number { text: name, point: None },
+            Kind::Word(name)
+            | Kind::Styled(name)
+            | Kind::Number {
+                text: name,
+                point: None,
+            },
             Kind::Close(Shape::End(End::Round)),
         ) => Some(name),
         _ => None,
@@ -119,7 +132,11 @@ fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Exp
     let order = ORDERS.iter().find(|order| order.first() == Some(&first))?;
     let mut starts = vec![0];
     for at in 3..tokens.run().len() {
-        if order.get(starts.len()).is_some_and(|next| label(at) == Some(next)) && tokens.skip(at).spaced() {
+        if order
+            .get(starts.len())
+            .is_some_and(|next| label(at) == Some(next))
+            && tokens.skip(at).spaced()
+        {
             starts.push(at);
         }
     }
@@ -127,11 +144,21 @@ fn labelled_parts<'t, 'a>(tokens: Tokens<'t, 'a>, source: &'a str) -> Option<Exp
         return None;
     }
     let ends = starts.iter().skip(1).copied().chain([tokens.run().len()]);
-    let parts = starts.iter().zip(ends).zip(order).map(|((start, end), name)| {
-        let piece = trimmed(nom::Input::take(&tokens.skip(start + 3), end.checked_sub(start + 3)?));
-        let value = element(piece, source)?;
-        Some(Expr::Chain(vec![Expr::symbol(&format!("({name})")), value], vec![Relation::Equal]))
-    });
+    let parts = starts
+        .iter()
+        .zip(ends)
+        .zip(order)
+        .map(|((start, end), name)| {
+            let piece = trimmed(nom::Input::take(
+                &tokens.skip(start + 3),
+                end.checked_sub(start + 3)?,
+            ));
+            let value = element(piece, source)?;
+            Some(Expr::Chain(
+                vec![Expr::symbol(&format!("({name})")), value],
+                vec![Relation::Equal],
+            ))
+        });
     Some(Expr::List(parts.collect::<Option<_>>()?))
 }
 
@@ -195,7 +222,11 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
         match token.kind {
             // `]a; b[`
             Kind::Close(Shape::End(End::Square)) if depth == 0 => depth = 1,
-            Kind::Open(Shape::End(End::Square)) if depth > 0 && closes_reversed(tokens.skip(at)) => depth -= 1,
+            Kind::Open(Shape::End(End::Square))
+                if depth > 0 && closes_reversed(tokens.skip(at)) =>
+            {
+                depth -= 1
+            }
             Kind::Open(_) | Kind::Command("begin") => depth += 1,
             Kind::Close(_) | Kind::Command("end") => depth = depth.saturating_sub(1),
             _ => {}
@@ -207,7 +238,10 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
         // A line that begins with a relation goes on with the one before.
         let goes_on = token.kind == Kind::Newline
             && at > start
-            && matches!(run.get(at + 1).map(|token| token.kind), Some(Kind::Relation(_)));
+            && matches!(
+                run.get(at + 1).map(|token| token.kind),
+                Some(Kind::Relation(_))
+            );
         let Some(mut join) = connective(token).filter(|_| !goes_on) else {
             at += 1;
             continue;
@@ -243,7 +277,10 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
             return None;
         }
         let value = element(value, source)?;
-        return Some(Expr::Where(Box::new(value), condition(inside, source).into()));
+        return Some(Expr::Where(
+            Box::new(value),
+            condition(inside, source).into(),
+        ));
     }
     // `= 7` and `\approx 7` go on from the question.
     let piece = match piece.first() {
@@ -255,7 +292,11 @@ fn element<'t, 'a>(piece: Tokens<'t, 'a>, source: &'a str) -> Option<Expr> {
     let value = match statement(start) {
         Ok((rest, value)) if rest.is_empty() => value,
         // `A. B.` are two letters and not A with a unit.
-        Ok((rest, Expr::Symbol(_))) if rest.first() == Some(Kind::Stray('.')) && rest.kind(1).is_some() => return None,
+        Ok((rest, Expr::Symbol(_)))
+            if rest.first() == Some(Kind::Stray('.')) && rest.kind(1).is_some() =>
+        {
+            return None;
+        }
         Ok((rest, value)) => followed(value, trimmed(rest), source)?,
         Err(_) => return None,
     };
@@ -335,14 +376,20 @@ fn followed<'t, 'a>(value: Expr, rest: Tokens<'t, 'a>, source: &'a str) -> Optio
     }
     let unit = rest.text(source).trim();
     // Words after a formula are a unit only if they are known as one.
-    let numeric = |value: &Expr| !value.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..)));
+    let numeric =
+        |value: &Expr| !value.any(&|part| matches!(part, Expr::Symbol(_) | Expr::Apply(..)));
     let last_is_numeric = match &value {
         Expr::Chain(sides, _) => sides.last().is_some_and(numeric),
         other => numeric(other),
     };
     if unit::is_unit(unit) || last_is_numeric {
-        return quantity::with_unit(&value, unit)
-            .or_else(|| if last_is_numeric { quantity::with_words(value, unit) } else { None });
+        return quantity::with_unit(&value, unit).or_else(|| {
+            if last_is_numeric {
+                quantity::with_words(value, unit)
+            } else {
+                None
+            }
+        });
     }
     None
 }

@@ -1,4 +1,5 @@
-//! Names before brackets: which letters are functions, points or numbers of choices, and what they are applied to.
+//! Names before brackets: which letters are functions, points or numbers of choices, and what they
+//! are applied to.
 
 use std::ops::Neg as _;
 
@@ -9,14 +10,15 @@ use super::script::exponent;
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{End, Expr, Function};
 
-/// Whether a letter before brackets is a function: these letters are, unless the brackets hold a product.
+/// Whether a letter before brackets is a function: these letters are, unless the brackets hold a
+/// product.
 pub(crate) fn applies(name: &str) -> bool {
     let letter = name.split(['_', '\'']).next().unwrap_or(name);
     matches!(letter, "f" | "g" | "h" | "F" | "G" | "H" | "phi" | "psi") || name.ends_with('\'')
 }
 
-/// Whether the bracket after a letter that is usually none makes it a function, a probability or a point: `P(3)`, `x(t)`,
-/// `C(10, 3)`, `P(A | B)`, but not `P(1 + r)`.
+/// Whether the bracket after a letter that is usually none makes it a function, a probability or a
+/// point: `P(3)`, `x(t)`, `C(10, 3)`, `P(A | B)`, but not `P(1 + r)`.
 pub(crate) fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
     const LONGEST: usize = 24;
     if input.spaced() {
@@ -29,7 +31,13 @@ pub(crate) fn names_application(input: Tokens<'_, '_>, letter: &str) -> bool {
             Some(Kind::Number { .. }) => capital,
             Some(Kind::Word(argument)) if argument.len() == 1 => {
                 capital
-                    || matches!((letter, argument), ("x" | "y" | "z" | "u" | "v" | "r" | "s" | "p" | "q" | "w", "t"))
+                    || matches!(
+                        (letter, argument),
+                        (
+                            "x" | "y" | "z" | "u" | "v" | "r" | "s" | "p" | "q" | "w",
+                            "t"
+                        )
+                    )
                     || matches!(
                         (letter, argument),
                         ("y" | "u" | "v" | "p" | "q" | "r" | "s" | "w", "x") | ("a" | "b", "n")
@@ -77,13 +85,18 @@ pub(crate) fn choosing<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 }
 
 /// `C_3` or `C3` after what is chosen from.
-pub(crate) fn chosen_of<'t, 'a>(input: Tokens<'t, 'a>, from: Option<&Expr>) -> Option<(Tokens<'t, 'a>, Expr)> {
+pub(crate) fn chosen_of<'t, 'a>(
+    input: Tokens<'t, 'a>,
+    from: Option<&Expr>,
+) -> Option<(Tokens<'t, 'a>, Expr)> {
     let Some(Kind::Word(letter @ ("C" | "P"))) = input.first() else {
         return None;
     };
     let (rest, k) = match input.kind(1)? {
         Kind::Underscore => exponent(input.skip(2)).ok()?,
-        Kind::Number { text, point } if !input.skip(1).spaced() => (input.skip(2), literal::number(text, point)?),
+        Kind::Number { text, point } if !input.skip(1).spaced() => {
+            (input.skip(2), literal::number(text, point)?)
+        }
         _ => return None,
     };
     choices(letter, from?.clone(), k).map(|chosen| (rest, chosen))
@@ -97,6 +110,10 @@ pub(crate) fn apply<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a>
         let (rest, arguments) = bracket::items(input)?;
         (rest, (arguments, false))
     };
-    let name = if given { format!("{name} given") } else { name.to_owned() };
+    let name = if given {
+        format!("{name} given")
+    } else {
+        name.to_owned()
+    };
     Ok((rest, Expr::Apply(name.into(), arguments)))
 }

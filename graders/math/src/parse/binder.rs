@@ -1,4 +1,5 @@
-//! Operators that bind a variable: sums, products, integrals, limits, derivatives. They are read, not computed.
+//! Operators that bind a variable: sums, products, integrals, limits, derivatives. They are read,
+//! not computed.
 
 use super::expression::{Parsed, deeper, product, signed, signs, statement, sum, unread};
 use super::factor::atom;
@@ -39,19 +40,29 @@ fn scripts<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Option<Expr>, Optio
 
 pub(crate) fn series<'t, 'a>(input: Tokens<'t, 'a>, name: &str) -> Parsed<'t, 'a> {
     let (rest, (lower, upper)) = scripts(deeper(input, input.bars)?)?;
-    let binder = if name == "sum" { Binder::Sum } else { Binder::Product };
+    let binder = if name == "sum" {
+        Binder::Sum
+    } else {
+        Binder::Product
+    };
     let (rest, body) = product(rest)?;
     let rest = rest.back_to(input);
     let (variable, low) = match lower {
-        Some(Expr::Chain(sides, relations)) if relations == [Relation::Equal] => match <[Expr; 2]>::try_from(sides) {
-            Ok([Expr::Symbol(variable), low]) => (variable, low),
-            Ok([Expr::Constant(Constant::I), low]) => ("i".into(), low),
-            _ => return unread(),
-        },
+        Some(Expr::Chain(sides, relations)) if relations == [Relation::Equal] => {
+            match <[Expr; 2]>::try_from(sides) {
+                Ok([Expr::Symbol(variable), low]) => (variable, low),
+                Ok([Expr::Constant(Constant::I), low]) => ("i".into(), low),
+                _ => return unread(),
+            }
+        }
         Some(other) => ("".into(), other),
         None => return unread(),
     };
-    let body = if &*variable == "i" { unbound_i(&body) } else { body };
+    let body = if &*variable == "i" {
+        unbound_i(&body)
+    } else {
+        body
+    };
     let parts = vec![low, upper.unwrap_or(Expr::Ellipsis), body];
     Ok((rest, Expr::Bound(binder, variable, parts)))
 }
@@ -72,9 +83,10 @@ pub(crate) fn limit<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     };
     let approaches = matches!(relations.as_slice(), [Relation::Maps | Relation::Implies]);
     match <[Expr; 2]>::try_from(sides) {
-        Ok([Expr::Symbol(variable), point]) if approaches => {
-            Ok((rest.back_to(input), Expr::Bound(Binder::Limit, variable, vec![point, body])))
-        }
+        Ok([Expr::Symbol(variable), point]) if approaches => Ok((
+            rest.back_to(input),
+            Expr::Bound(Binder::Limit, variable, vec![point, body]),
+        )),
         _ => unread(),
     }
 }
@@ -106,7 +118,9 @@ pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
                 nested += 1;
                 None
             }
-            Kind::Word(word) if word.len() == 2 && word.starts_with('d') => word.get(1..).map(|letter| (letter, 1)),
+            Kind::Word(word) if word.len() == 2 && word.starts_with('d') => {
+                word.get(1..).map(|letter| (letter, 1))
+            }
             Kind::Word("d") | Kind::Styled("d") => match rest.kind(at + 1) {
                 Some(Kind::Word(letter)) if letter.len() == 1 => Some((letter, 2)),
                 Some(Kind::Command(letter)) if names::greek(letter).is_some() => Some((letter, 2)),
@@ -131,12 +145,18 @@ pub(crate) fn integral<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             }
             body
         };
-        return Ok((rest.skip(at + width).back_to(input), integrated(variable.into(), lower, upper, body)));
+        return Ok((
+            rest.skip(at + width).back_to(input),
+            integrated(variable.into(), lower, upper, body),
+        ));
     }
     // `\int \frac{dx}{x}`
     let (rest, body) = product(rest)?;
     match without_differential(&body) {
-        Some((variable, body)) => Ok((rest.back_to(input), integrated(variable, lower, upper, body))),
+        Some((variable, body)) => Ok((
+            rest.back_to(input),
+            integrated(variable, lower, upper, body),
+        )),
         None => unread(),
     }
 }
@@ -176,7 +196,8 @@ fn without_differential(body: &Expr) -> Option<(Name, Expr)> {
     None
 }
 
-/// `{d}{dx}` with what it is applied to, `{d^2}{dx^2}` too, or `{dy}{dx}`: a derivative, whose letters d do not cancel.
+/// `{d}{dx}` with what it is applied to, `{d^2}{dx^2}` too, or `{dy}{dx}`: a derivative, whose
+/// letters d do not cancel.
 pub(crate) fn derivative<'t, 'a>(input: Tokens<'t, 'a>) -> Option<Parsed<'t, 'a>> {
     let open = Some(Kind::Open(Shape::Group));
     let close = Some(Kind::Close(Shape::Group));
@@ -190,7 +211,9 @@ pub(crate) fn derivative<'t, 'a>(input: Tokens<'t, 'a>) -> Option<Parsed<'t, 'a>
         (Kind::Word("d") | Kind::Command("partial"), next) => {
             let (times, width) = order(at + 1);
             match (next, input.kind(at + 1 + width)) {
-                (_, Some(Kind::Word(letter))) if letter.len() == 1 => Some((letter, times, at + 2 + width)),
+                (_, Some(Kind::Word(letter))) if letter.len() == 1 => {
+                    Some((letter, times, at + 2 + width))
+                }
                 (_, Some(Kind::Close(Shape::Group))) => Some(("", times, at + 1 + width)),
                 _ => None,
             }
@@ -212,12 +235,22 @@ pub(crate) fn derivative<'t, 'a>(input: Tokens<'t, 'a>) -> Option<Parsed<'t, 'a>
     }
     let rest = input.skip(end + width + 1);
     if !of.is_empty() {
-        let power = if times == 1 { String::new() } else { format!("^{times}") };
-        return Some(Ok((rest, Expr::Symbol(format!("d{power}{of}/d{by}{power}").into()))));
+        let power = if times == 1 {
+            String::new()
+        } else {
+            format!("^{times}")
+        };
+        return Some(Ok((
+            rest,
+            Expr::Symbol(format!("d{power}{of}/d{by}{power}").into()),
+        )));
     }
     Some(deeper(rest, rest.bars).and_then(|inner| {
         let (after, body) = product(inner)?;
         let once = |body: Expr| Expr::Bound(Binder::Derivative, by.into(), vec![body]);
-        Ok((after.back_to(input), (0..times).fold(body, |body, _| once(body))))
+        Ok((
+            after.back_to(input),
+            (0..times).fold(body, |body, _| once(body)),
+        ))
     }))
 }

@@ -1,4 +1,5 @@
-//! Everything between an opening and a closing token: groups, tuples, intervals, sets, absolute values, floors, environments.
+//! Everything between an opening and a closing token: groups, tuples, intervals, sets, absolute
+//! values, floors, environments.
 
 use super::answer::{Join, connective};
 use super::expression::{Parsed, deeper, expect, statement, sum, unread};
@@ -13,7 +14,9 @@ pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         Some(Kind::Close(Shape::End(End::Square))) => ended(input, End::Round),
         Some(Kind::Open(Shape::Set)) => set(input, Shape::Set),
         Some(Kind::Open(Shape::Group)) => set(input, Shape::Group),
-        Some(Kind::Open(Shape::Floor)) => enclosed(input, Kind::Close(Shape::Floor), Function::Floor),
+        Some(Kind::Open(Shape::Floor)) => {
+            enclosed(input, Kind::Close(Shape::Floor), Function::Floor)
+        }
         Some(Kind::Open(Shape::Ceil)) => enclosed(input, Kind::Close(Shape::Ceil), Function::Ceil),
         Some(Kind::Open(Shape::Bar)) => enclosed(input, Kind::Close(Shape::Bar), Function::Abs),
         Some(Kind::Bar) => enclosed(input, Kind::Bar, Function::Abs),
@@ -21,14 +24,21 @@ pub(crate) fn bracket<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     }
 }
 
-fn enclosed<'t, 'a>(input: Tokens<'t, 'a>, close: Kind<'static>, function: Function) -> Parsed<'t, 'a> {
+fn enclosed<'t, 'a>(
+    input: Tokens<'t, 'a>,
+    close: Kind<'static>,
+    function: Function,
+) -> Parsed<'t, 'a> {
     let bars = close == Kind::Bar;
     let start = input.skip(1);
     // `||x||`: a norm. `||x| - 1|` is none.
     if bars && start.first() == Some(Kind::Bar) && !start.spaced() {
         let (rest, inner) = sum(deeper(start.skip(1), bars)?)?;
         if rest.first() == Some(close) && rest.kind(1) == Some(close) {
-            return Ok((rest.skip(2).back_to(input), Expr::Call(function, vec![inner])));
+            return Ok((
+                rest.skip(2).back_to(input),
+                Expr::Call(function, vec![inner]),
+            ));
         }
         let (mut rest, ()) = expect(rest, close)?;
         let mut terms = vec![Expr::Call(function, vec![inner])];
@@ -38,19 +48,28 @@ fn enclosed<'t, 'a>(input: Tokens<'t, 'a>, close: Kind<'static>, function: Funct
             terms.push(more);
         }
         let (rest, ()) = expect(rest, close)?;
-        return Ok((rest.back_to(input), Expr::Call(function, vec![Expr::Sum(terms)])));
+        return Ok((
+            rest.back_to(input),
+            Expr::Call(function, vec![Expr::Sum(terms)]),
+        ));
     }
     let (rest, inner) = sum(deeper(start, bars)?)?;
     let (rest, ()) = expect(rest, close)?;
     Ok((rest.back_to(input), Expr::Call(function, vec![inner])))
 }
 
-/// Whether the `[` that is next ends an interval, as in `]a, b[`: nothing that it could enclose comes after it.
+/// Whether the `[` that is next ends an interval, as in `]a, b[`: nothing that it could enclose
+/// comes after it.
 pub(crate) fn closes_reversed(input: Tokens<'_, '_>) -> bool {
     input.first() == Some(Kind::Open(Shape::End(End::Square)))
         && matches!(
             input.kind(1),
-            None | Some(Kind::Comma | Kind::Semicolon | Kind::Close(_) | Kind::Command("cup" | "cap" | "setminus"))
+            None | Some(
+                Kind::Comma
+                    | Kind::Semicolon
+                    | Kind::Close(_)
+                    | Kind::Command("cup" | "cap" | "setminus")
+            )
         )
 }
 
@@ -100,7 +119,11 @@ pub(crate) fn conditional<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, (Vec<
 fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
     let reversed = matches!(input.first(), Some(Kind::Close(_)));
     let inside = deeper(input.skip(1), false)?;
-    let inside = if open == End::Round && calculates(inside) { inside.dividing() } else { inside };
+    let inside = if open == End::Round && calculates(inside) {
+        inside.dividing()
+    } else {
+        inside
+    };
     let (rest, mut items) = listed(inside)?;
     // A stray point or blank before the closing bracket says nothing.
     let rest = match rest.first() {
@@ -127,7 +150,8 @@ fn ended<'t, 'a>(input: Tokens<'t, 'a>, open: End) -> Parsed<'t, 'a> {
     Ok((rest, Expr::Bracket(open, items, close)))
 }
 
-/// Whether the brackets that have opened hold a sum in which a `:` stands: a calculation, where a colon divides, and no ratio.
+/// Whether the brackets that have opened hold a sum in which a `:` stands: a calculation, where a
+/// colon divides, and no ratio.
 fn calculates(input: Tokens<'_, '_>) -> bool {
     const LONGEST: usize = 80;
     let (mut depth, mut colon, mut sum) = (0usize, false, false);
@@ -162,12 +186,18 @@ fn set<'t, 'a>(input: Tokens<'t, 'a>, shape: Shape) -> Parsed<'t, 'a> {
         Some(Kind::Bar | Kind::Colon) if braced => {
             let (rest, conditions) = conditions(deeper(rest.skip(1), false)?)?;
             let (rest, ()) = expect(rest, close)?;
-            Ok((rest.back_to(input), Expr::SetBuilder(Box::new(first), conditions)))
+            Ok((
+                rest.back_to(input),
+                Expr::SetBuilder(Box::new(first), conditions),
+            ))
         }
         Some(Kind::Command("choose")) => {
             let (rest, second) = statement(deeper(rest.skip(1), false)?)?;
             let (rest, ()) = expect(rest, close)?;
-            Ok((rest.back_to(input), Expr::Call(Function::Binomial, vec![first, second])))
+            Ok((
+                rest.back_to(input),
+                Expr::Call(Function::Binomial, vec![first, second]),
+            ))
         }
         _ => {
             let mut items = vec![first];
@@ -217,10 +247,17 @@ fn conditions<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
         1 => way.pop().unwrap_or(Expr::Ellipsis),
         _ => Expr::SetOp(SetOp::Intersection, way),
     };
-    Ok((rest, vec![Expr::SetOp(SetOp::Union, ways.into_iter().map(together).collect())]))
+    Ok((
+        rest,
+        vec![Expr::SetOp(
+            SetOp::Union,
+            ways.into_iter().map(together).collect(),
+        )],
+    ))
 }
 
-/// Whether a `|` divides the group that starts here: then it is a set whose braces were not escaped.
+/// Whether a `|` divides the group that starts here: then it is a set whose braces were not
+/// escaped.
 fn has_bar(input: Tokens<'_, '_>) -> bool {
     // Looks at few tokens, so that nested groups stay linear.
     for at in 0..8 {
@@ -271,9 +308,14 @@ pub(crate) fn environment<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let width = rows.first().map_or(0, Vec::len);
     let even = rows.iter().all(|row| row.len() == width);
     match name {
-        "vmatrix" | "Vmatrix" if even => Ok((rest, Expr::Call(Function::Det, vec![Expr::Matrix(rows)]))),
+        "vmatrix" | "Vmatrix" if even => {
+            Ok((rest, Expr::Call(Function::Det, vec![Expr::Matrix(rows)])))
+        }
         "cases" | "dcases" | "rcases" => Ok((rest, Expr::Cases(rows))),
-        _ if name.contains("matrix") || name.starts_with("array") || name.starts_with("tabular") => {
+        _ if name.contains("matrix")
+            || name.starts_with("array")
+            || name.starts_with("tabular") =>
+        {
             if even {
                 Ok((rest, Expr::Matrix(rows)))
             } else {
@@ -289,7 +331,10 @@ fn cell<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let mut rest = input;
     // `\text{if } x > 0`
     if let Some(Kind::Text(text)) = rest.first()
-        && matches!(text.to_lowercase().as_str(), "if" | "for" | "when" | "where")
+        && matches!(
+            text.to_lowercase().as_str(),
+            "if" | "for" | "when" | "where"
+        )
     {
         rest = rest.skip(1);
     } else if let Some(Kind::Word("if" | "for" | "when" | "where")) = rest.first() {

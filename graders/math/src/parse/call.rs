@@ -1,5 +1,5 @@
-//! Names and what they are applied to: letters and words, functions with or without brackets, fractions, roots, operators that
-//! bind a variable.
+//! Names and what they are applied to: letters and words, functions with or without brackets,
+//! fractions, roots, operators that bind a variable.
 
 use std::ops::Neg as _;
 
@@ -28,10 +28,13 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
     }
     // `ch` and `sh` are functions where something follows that they could be of.
     let alone = matches!(word, "ch" | "sh") && !begins_factor(rest);
-    if let Some(name) = names::function_name(word).filter(|_| !alone).or(match word {
-        "sqrt" | "cbrt" => Some(word),
-        _ => None,
-    }) {
+    if let Some(name) = names::function_name(word)
+        .filter(|_| !alone)
+        .or(match word {
+            "sqrt" | "cbrt" => Some(word),
+            _ => None,
+        })
+    {
         return function(rest, name);
     }
     match word {
@@ -41,7 +44,11 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
         "Pi" => return Ok((rest, Expr::Constant(Constant::Pi))),
         "binomial" | "binom" | "factorial" if rest.first() == Some(ROUND) => {
             let (rest, arguments) = bracket::items(rest)?;
-            let function = if word == "factorial" { Function::Factorial } else { Function::Binomial };
+            let function = if word == "factorial" {
+                Function::Factorial
+            } else {
+                Function::Binomial
+            };
             return Ok((rest, Expr::Call(function, arguments)));
         }
         _ => {}
@@ -70,8 +77,8 @@ pub(crate) fn word<'t, 'a>(input: Tokens<'t, 'a>, word: &'a str) -> Parsed<'t, '
     Ok((rest, Expr::symbol(word)))
 }
 
-/// Whether letters side by side are factors: up to three lower-case letters, or any number without a vowel. Capitals are the name
-/// of a segment, longer words are names.
+/// Whether letters side by side are factors: up to three lower-case letters, or any number without
+/// a vowel. Capitals are the name of a segment, longer words are names.
 pub(crate) fn is_product(word: &str) -> bool {
     if !word.is_ascii() {
         return false;
@@ -91,8 +98,8 @@ pub(crate) fn is_run(word: &str) -> bool {
         && !matches!(word, "inf" | "oo" | "Pi" | "sqrt" | "cbrt")
 }
 
-/// A run of letters whose last one has what follows: `xy^2` is x times the square of y, `xf(t)` x times f of t. The letters
-/// before, and the last.
+/// A run of letters whose last one has what follows: `xy^2` is x times the square of y, `xf(t)` x
+/// times f of t. The letters before, and the last.
 pub(crate) fn split_run<'a>(input: Tokens<'_, 'a>) -> Option<(&'a str, &'a str)> {
     let Some(Kind::Word(word)) = input.first() else {
         return None;
@@ -117,8 +124,15 @@ pub(crate) fn run(word: &str) -> Expr {
 
 /// Letters as factors.
 pub(crate) fn letters(word: &str) -> Expr {
-    let mut factors: Vec<Expr> = (0..word.len()).filter_map(|at| word.get(at..=at)).map(letter_value).collect();
-    if factors.len() == 1 { factors.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Product(factors) }
+    let mut factors: Vec<Expr> = (0..word.len())
+        .filter_map(|at| word.get(at..=at))
+        .map(letter_value)
+        .collect();
+    if factors.len() == 1 {
+        factors.pop().unwrap_or(Expr::Ellipsis)
+    } else {
+        Expr::Product(factors)
+    }
 }
 
 /// A command.
@@ -142,13 +156,20 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
         "sum" | "prod" => binder::series(rest, name),
         "int" => binder::integral(rest),
         "lim" => binder::limit(rest),
-        "overline" | "dot" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overarc" | "wideparen" => {
+        "overline" | "dot" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overarc"
+        | "wideparen" => {
             let (rest, inner) = argument(rest)?;
             let inner = letter_of(inner);
             match inner {
-                Expr::Symbol(symbol) => Ok((rest, Expr::Symbol(format!("{name}{{{symbol}}}").into()))),
-                Expr::Product(_) | Expr::Number(_) => Ok((rest, Expr::Apply(name.into(), vec![inner]))),
-                other if name == "overline" => Ok((rest, Expr::Call(Function::Conjugate, vec![other]))),
+                Expr::Symbol(symbol) => {
+                    Ok((rest, Expr::Symbol(format!("{name}{{{symbol}}}").into())))
+                }
+                Expr::Product(_) | Expr::Number(_) => {
+                    Ok((rest, Expr::Apply(name.into(), vec![inner])))
+                }
+                other if name == "overline" => {
+                    Ok((rest, Expr::Call(Function::Conjugate, vec![other])))
+                }
                 _ => unread(),
             }
         }
@@ -188,7 +209,10 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
                 && let Some(Kind::Word(letter)) = rest.first()
                 && letter.len() == 1
             {
-                return Ok((rest.skip(1), Expr::Symbol(format!("{name} {letter}").into())));
+                return Ok((
+                    rest.skip(1),
+                    Expr::Symbol(format!("{name} {letter}").into()),
+                ));
             }
             if let Some(value) = names::value(name) {
                 if let Expr::Symbol(symbol) = &value
@@ -199,7 +223,11 @@ pub(crate) fn command<'t, 'a>(input: Tokens<'t, 'a>, name: &'a str) -> Parsed<'t
                 }
                 return Ok((rest, value));
             }
-            if name == "sqrt" || names::function_name(name).is_some() || name == "re" || name == "im" {
+            if name == "sqrt"
+                || names::function_name(name).is_some()
+                || name == "re"
+                || name == "im"
+            {
                 return function(rest, name);
             }
             Ok((rest, Expr::Symbol(format!("\\{name}").into())))
@@ -306,7 +334,10 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
             let Some(function) = names::function(name) else {
                 return unread();
             };
-            let many = matches!(function, Function::Gcd | Function::Lcm | Function::Min | Function::Max);
+            let many = matches!(
+                function,
+                Function::Gcd | Function::Lcm | Function::Min | Function::Max
+            );
             if !one && !many {
                 return unread();
             }
@@ -315,8 +346,8 @@ fn named_call(name: &str, mut arguments: Vec<Expr>) -> Result<Expr, nom::Err<exp
     })
 }
 
-/// The arguments of a function: what is in the brackets that follow, or the factors side by side up to the next function,
-/// bracket or operator.
+/// The arguments of a function: what is in the brackets that follow, or the factors side by side up
+/// to the next function, bracket or operator.
 fn arguments<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     if let Some(Kind::Open(shape)) = input.first()
         && !matches!(shape, Shape::Floor | Shape::Ceil | Shape::Bar)
@@ -335,13 +366,19 @@ fn arguments<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, Vec<Expr>> {
     // `sin pi/6` means the sine of a sixth of pi.
     if rest.first() == Some(Kind::Slash)
         && let Some(Kind::Number { .. }) = rest.kind(1)
-        && factors.iter().any(|factor| matches!(factor, Expr::Constant(Constant::Pi)))
+        && factors
+            .iter()
+            .any(|factor| matches!(factor, Expr::Constant(Constant::Pi)))
     {
         let (after, next) = factor(rest.skip(1))?;
         rest = after;
         factors.push(next.recip());
     }
-    let mut all = if factors.len() == 1 { factors.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Product(factors) };
+    let mut all = if factors.len() == 1 {
+        factors.pop().unwrap_or(Expr::Ellipsis)
+    } else {
+        Expr::Product(factors)
+    };
     if negative {
         all = all.neg();
     }
@@ -353,7 +390,9 @@ fn ends_argument(input: Tokens<'_, '_>) -> bool {
         Some(Kind::Command(name)) => {
             names::function_name(name).is_some() || matches!(name, "sum" | "prod" | "int" | "lim")
         }
-        Some(Kind::Word(word)) => names::function_name(word).is_some() || unit::begins(word) || word.len() > 3,
+        Some(Kind::Word(word)) => {
+            names::function_name(word).is_some() || unit::begins(word) || word.len() > 3
+        }
         Some(Kind::Open(Shape::Group)) => false,
         Some(Kind::Open(_) | Kind::Bar) => true,
         _ => false,

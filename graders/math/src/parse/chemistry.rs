@@ -1,4 +1,5 @@
-//! Chemical formulas in one spelling: `H_2O`, `\mathrm{H_2O}`, `\ce{H2O}`, `H₂O`. Counts nothing and balances nothing.
+//! Chemical formulas in one spelling: `H_2O`, `\mathrm{H_2O}`, `\ce{H2O}`, `H₂O`. Counts nothing
+//! and balances nothing.
 
 use super::names;
 use crate::tree::Expr;
@@ -6,12 +7,13 @@ use crate::tree::Expr;
 /// Longest text looked at, in bytes.
 const LONGEST: usize = 120;
 
-const ELEMENTS: &str = "\
-    H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh \
-    Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr \
-    Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr";
+const ELEMENTS: &str = "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V Cr Mn Fe Co Ni \
+    Cu Zn Ga Ge As Se Br Kr Rb Sr Y Zr Nb Mo Tc Ru Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd \
+    Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn Fr Ra Ac Th Pa U \
+    Np Pu Am Cm Bk Cf Es Fm Md No Lr";
 
-/// A formula, and whether it can be nothing else: `C_2` may be a name, `C2H4` and `\ce{CO}` may not.
+/// A formula, and whether it can be nothing else: `C_2` may be a name, `C2H4` and `\ce{CO}` may
+/// not.
 pub(crate) struct Formula {
     pub(crate) expr: Expr,
     pub(crate) certain: bool,
@@ -23,12 +25,28 @@ pub(crate) fn formula(text: &str) -> Option<Formula> {
         return None;
     }
     let declared = text.contains("\\ce{");
-    let wrapped = ["\\text", "\\mathrm", "\\rm", "\\mathsf"].iter().any(|command| text.contains(command));
+    let wrapped = ["\\text", "\\mathrm", "\\rm", "\\mathsf"]
+        .iter()
+        .any(|command| text.contains(command));
     let plain = undressed(text)?;
-    let mut reader =
-        Reader { rest: &plain, written: String::new(), atoms: 0, counts: 0, bare: 0, ones: false, open: 0 };
+    let mut reader = Reader {
+        rest: &plain,
+        written: String::new(),
+        atoms: 0,
+        counts: 0,
+        bare: 0,
+        ones: false,
+        open: 0,
+    };
     reader.read()?;
-    let Reader { written, atoms, counts, bare, ones, .. } = reader;
+    let Reader {
+        written,
+        atoms,
+        counts,
+        bare,
+        ones,
+        ..
+    } = reader;
     let charged = written.contains('^');
     // `P_1V_1` are names with an index; a letter alone is a name.
     let measured = counts > 0 || charged;
@@ -37,10 +55,16 @@ pub(crate) fn formula(text: &str) -> Option<Formula> {
         return None;
     }
     if !measured {
-        return Some(Formula { expr: Expr::Word(written.into()), certain: true });
+        return Some(Formula {
+            expr: Expr::Word(written.into()),
+            certain: true,
+        });
     }
     let certain = declared || wrapped && !ones || bare > 0 && bare == counts && atoms > 1;
-    Some(Formula { expr: Expr::Text(format!("\\ce {written}").into()), certain })
+    Some(Formula {
+        expr: Expr::Text(format!("\\ce {written}").into()),
+        certain,
+    })
 }
 
 /// Without commands that only set type, dollar signs and blanks.
@@ -51,7 +75,9 @@ fn undressed(text: &str) -> Option<String> {
         rest = rest.get(c.len_utf8()..)?;
         match c {
             '\\' => {
-                let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+                let len = rest
+                    .find(|c: char| !c.is_ascii_alphabetic())
+                    .unwrap_or(rest.len());
                 match rest.get(..len)? {
                     "ce" | "text" | "mathrm" | "rm" | "mathsf" | "textrm" | "left" | "right" => {}
                     "" if rest.starts_with(',') => rest = rest.get(1..)?,
@@ -66,7 +92,9 @@ fn undressed(text: &str) -> Option<String> {
             other => match names::script(other) {
                 Some((digit, raised)) => {
                     let mark = if raised { '^' } else { '_' };
-                    let goes_on = plain.ends_with(|c: char| c.is_ascii_digit()) && plain.contains(mark) && raised;
+                    let goes_on = plain.ends_with(|c: char| c.is_ascii_digit())
+                        && plain.contains(mark)
+                        && raised;
                     if !goes_on || !raised {
                         plain.push(mark);
                     }
@@ -150,7 +178,10 @@ impl Reader<'_> {
 
     fn element(&mut self) -> Option<()> {
         let known = |symbol: &str| ELEMENTS.split(' ').any(|own| own == symbol);
-        let two = self.rest.get(..2).filter(|two| two.ends_with(|c: char| c.is_ascii_lowercase()));
+        let two = self
+            .rest
+            .get(..2)
+            .filter(|two| two.ends_with(|c: char| c.is_ascii_lowercase()));
         let symbol = match two {
             Some(two) if known(two) => two,
             Some(_) => return None,
@@ -165,9 +196,14 @@ impl Reader<'_> {
 
     fn count(&mut self, bare: bool) -> Option<()> {
         let len = self.rest.bytes().take_while(u8::is_ascii_digit).count();
-        let digits = self.rest.get(..len).filter(|digits| !digits.is_empty() && digits.len() < 4)?;
+        let digits = self
+            .rest
+            .get(..len)
+            .filter(|digits| !digits.is_empty() && digits.len() < 4)?;
         // `SO4^2-` and `Ca2+` have a charge and no count.
-        let closes = self.written.ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')');
+        let closes = self
+            .written
+            .ends_with(|c: char| c.is_ascii_alphanumeric() || c == ')');
         if !closes || self.written.ends_with(|c: char| c.is_ascii_digit()) {
             return None;
         }
@@ -184,11 +220,16 @@ impl Reader<'_> {
         if self.open > 0 {
             return None;
         }
-        let rest: String = self.rest.chars().filter(|c| !matches!(c, '{' | '}' | '^')).collect();
+        let rest: String = self
+            .rest
+            .chars()
+            .filter(|c| !matches!(c, '{' | '}' | '^'))
+            .collect();
         let digits: String = rest.chars().filter(char::is_ascii_digit).collect();
         let sign: String = rest.chars().filter(|c| !c.is_ascii_digit()).collect();
-        let fits = matches!(sign.as_str(), "+" | "-") && digits.len() < 2 && self.rest.starts_with('^')
-            || matches!(rest.as_str(), "+" | "-");
+        let fits =
+            matches!(sign.as_str(), "+" | "-") && digits.len() < 2 && self.rest.starts_with('^')
+                || matches!(rest.as_str(), "+" | "-");
         if !fits {
             return None;
         }
@@ -209,8 +250,14 @@ mod tests {
 
     #[test]
     fn spellings_of_one_formula_agree() {
-        for text in ["H_2O", r"\mathrm{H_2O}", r"\ce{H2O}", "H₂O", r"\text{H}_2\text{O}", r"\mathrm{H}_{2}\mathrm{O}"]
-        {
+        for text in [
+            "H_2O",
+            r"\mathrm{H_2O}",
+            r"\ce{H2O}",
+            "H₂O",
+            r"\text{H}_2\text{O}",
+            r"\mathrm{H}_{2}\mathrm{O}",
+        ] {
             assert_eq!(written(text), written("H_2O"), "{text}");
             assert!(written(text).is_some(), "{text}");
         }
@@ -223,7 +270,9 @@ mod tests {
 
     #[test]
     fn names_and_words_are_no_formulas() {
-        for text in ["P_1V_1", "AB", "C", "x_2", "Monday", "N^2", "2H", "B2x", "Na Cl"] {
+        for text in [
+            "P_1V_1", "AB", "C", "x_2", "Monday", "N^2", "2H", "B2x", "Na Cl",
+        ] {
             assert_eq!(written(text), None, "{text}");
         }
         assert_ne!(written("C2H4"), written("C4H2"));

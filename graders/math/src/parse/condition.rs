@@ -1,4 +1,5 @@
-//! Conditions that an answer holds under: the words that begin one, and a form in which two can be compared.
+//! Conditions that an answer holds under: the words that begin one, and a form in which two can be
+//! compared.
 
 use super::expression::statement;
 use super::text;
@@ -13,8 +14,11 @@ pub(crate) fn condition_word<'a>(piece: Tokens<'_, 'a>) -> Option<&'a str> {
         _ => return None,
     };
     let first = word.split_whitespace().next()?.to_lowercase();
-    matches!(first.as_str(), "where" | "for" | "with" | "when" | "if" | "provided" | "such" | "assuming" | "given")
-        .then_some(word)
+    matches!(
+        first.as_str(),
+        "where" | "for" | "with" | "when" | "if" | "provided" | "such" | "assuming" | "given"
+    )
+    .then_some(word)
 }
 
 /// A condition in a form in which two can be compared: what it states, or its words.
@@ -39,24 +43,35 @@ pub(crate) fn condition(tokens: Tokens<'_, '_>, source: &str) -> String {
     }
 }
 
-/// A piece that ends in brackets around a membership, as in `kπ (k ∈ ℤ)`: what stands before and what is inside.
-pub(crate) fn bracketed_condition<'t, 'a>(piece: Tokens<'t, 'a>) -> Option<(Tokens<'t, 'a>, Tokens<'t, 'a>)> {
+/// A piece that ends in brackets around a membership, as in `kπ (k ∈ ℤ)`: what stands before and
+/// what is inside.
+pub(crate) fn bracketed_condition<'t, 'a>(
+    piece: Tokens<'t, 'a>,
+) -> Option<(Tokens<'t, 'a>, Tokens<'t, 'a>)> {
     let run = piece.run();
     if !matches!(run.last()?.kind, Kind::Close(_)) {
         return None;
     }
-    let open = run.iter().rposition(|token| matches!(token.kind, Kind::Open(_)))?;
+    let open = run
+        .iter()
+        .rposition(|token| matches!(token.kind, Kind::Open(_)))?;
     let inside = run.get(open + 1..run.len() - 1)?;
     let states = |token: &super::token::Token<'_>| matches!(token.kind, Kind::Relation(relation) if relation == Relation::In || relation == Relation::NotEqual || relation.is_order());
     let member = inside.iter().any(states);
-    let closes = inside.iter().any(|token| matches!(token.kind, Kind::Close(_) | Kind::Bar | Kind::Colon));
+    let closes = inside
+        .iter()
+        .any(|token| matches!(token.kind, Kind::Close(_) | Kind::Bar | Kind::Colon));
     let round = matches!(run.get(open)?.kind, Kind::Open(Shape::End(_)));
-    (open > 0 && member && !closes && round)
-        .then(|| (nom::Input::take(&piece, open), nom::Input::take(&piece.skip(open + 1), inside.len())))
+    (open > 0 && member && !closes && round).then(|| {
+        (
+            nom::Input::take(&piece, open),
+            nom::Input::take(&piece.skip(open + 1), inside.len()),
+        )
+    })
 }
 
-/// Whether a condition goes on to another value, as in `if n is even, 6 otherwise` and `with 6 left over`: then the value before it is
-/// not the whole answer.
+/// Whether a condition goes on to another value, as in `if n is even, 6 otherwise` and `with 6 left
+/// over`: then the value before it is not the whole answer.
 pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
     const LONGEST: usize = 2_000;
     const ELSE: &str = "otherwise else elsewhere remainder remaining leftover respectively";
@@ -64,7 +79,10 @@ pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
     if raw.len() > LONGEST {
         return true;
     }
-    let mut plain = raw.to_lowercase().replace("if and only if", "iff").replace(['{', '}', '$', '~'], " ");
+    let mut plain = raw
+        .to_lowercase()
+        .replace("if and only if", "iff")
+        .replace(['{', '}', '$', '~'], " ");
     for command in ["\\text", "\\textbf", "\\mathrm", "\\quad", "\\,"] {
         plain = plain.replace(command, " ");
     }
@@ -74,7 +92,9 @@ pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
         .collect();
     let conditional = |word: &str| matches!(word, "if" | "when" | "for" | "where" | "given");
     let number = |word: &str| !word.is_empty() && word.bytes().all(|b| b.is_ascii_digit());
-    let says_else = words.iter().any(|word| ELSE.split(' ').any(|other| other == *word))
+    let says_else = words
+        .iter()
+        .any(|word| ELSE.split(' ').any(|other| other == *word))
         || words.windows(2).any(|pair| pair == ["left", "over"])
         || plain.contains("否则");
     let counts = words.first() == Some(&"with")
@@ -82,18 +102,27 @@ pub(crate) fn hides_more(tokens: Tokens<'_, '_>, source: &str) -> bool {
         && !plain.contains(['=', '<', '>', '≤', '≥', '≠', '\\', '∈']);
     let beside = words.windows(3).any(|three| match three {
         [before, value, after] => {
-            before.len() > 1 && before.bytes().all(|b| b.is_ascii_alphabetic()) && number(value) && conditional(after)
+            before.len() > 1
+                && before.bytes().all(|b| b.is_ascii_alphabetic())
+                && number(value)
+                && conditional(after)
         }
         _ => false,
     });
     // `6 if n is odd` after the first condition
-    let separated = plain.replace(" and ", ",").replace(" but ", ",").replace(" or ", ",");
+    let separated = plain
+        .replace(" and ", ",")
+        .replace(" but ", ",")
+        .replace(" or ", ",");
     let another = separated.split([',', ';']).skip(1).any(|part| {
         let mut words = part.split_whitespace();
         let begins = part.trim_start();
         let mut front = begins.chars();
-        let named = front.next().is_some_and(char::is_alphabetic) && front.as_str().trim_start().starts_with('=');
-        let value = named || begins.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '\\' | '.'));
+        let named = front.next().is_some_and(char::is_alphabetic)
+            && front.as_str().trim_start().starts_with('=');
+        let value = named
+            || begins
+                .starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '\\' | '.'));
         value && words.next().is_some() && words.any(conditional)
     });
     says_else || counts || beside || another
@@ -105,7 +134,10 @@ mod tests {
     use crate::tree::Expr;
 
     fn is_conditional(text: &str) -> bool {
-        matches!(read(text).map(|reading| reading.expr), Some(Expr::Where(..)))
+        matches!(
+            read(text).map(|reading| reading.expr),
+            Some(Expr::Where(..))
+        )
     }
 
     #[test]

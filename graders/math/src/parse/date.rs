@@ -18,9 +18,19 @@ const MONTHS: &[&[&str]] = &[
     &["december", "décembre", "dezember", "diciembre"],
 ];
 
-const SHORT: &[&str] = &["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const SHORT: &[&str] = &[
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
 
-const WEEKDAYS: &[&str] = &["saturday", "sunday", "monday", "tuesday", "wednesday", "thursday", "friday"];
+const WEEKDAYS: &[&str] = &[
+    "saturday",
+    "sunday",
+    "monday",
+    "tuesday",
+    "wednesday",
+    "thursday",
+    "friday",
+];
 
 /// A date that is all of a printed text.
 pub(crate) fn date(text: &str) -> Option<Expr> {
@@ -28,12 +38,16 @@ pub(crate) fn date(text: &str) -> Option<Expr> {
     if text.len() > 60 {
         return None;
     }
-    let date = in_digits(text).or_else(|| in_chinese(text)).or_else(|| in_words(text))?;
+    let date = in_digits(text)
+        .or_else(|| in_chinese(text))
+        .or_else(|| in_words(text))?;
     valid(&date).then_some(Expr::Date(date))
 }
 
 fn valid(date: &Date) -> bool {
-    let leap = date.year.is_none_or(|year| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
+    let leap = date
+        .year
+        .is_none_or(|year| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0));
     let days = match date.month {
         1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
         4 | 6 | 9 | 11 => 30,
@@ -45,17 +59,25 @@ fn valid(date: &Date) -> bool {
 }
 
 fn small(text: &str) -> Option<u8> {
-    (matches!(text.len(), 1 | 2) && text.bytes().all(|b| b.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+    (matches!(text.len(), 1 | 2) && text.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 fn year(text: &str) -> Option<u16> {
     let digits = text.len() == 4 && text.bytes().all(|b| b.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten().filter(|year| (1_000..3_000).contains(year))
+    digits
+        .then(|| text.parse().ok())
+        .flatten()
+        .filter(|year| (1_000..3_000).contains(year))
 }
 
 /// `2024-01-02`, `2024/01/02`, `01/02/2024`, `2.1.2024`.
 fn in_digits(text: &str) -> Option<Date> {
-    let separator = text.chars().find(|c| !c.is_ascii_digit()).filter(|c| matches!(c, '-' | '/' | '.'))?;
+    let separator = text
+        .chars()
+        .find(|c| !c.is_ascii_digit())
+        .filter(|c| matches!(c, '-' | '/' | '.'))?;
     let parts: Vec<&str> = text.split(separator).map(str::trim).collect();
     let [a, b, c] = parts.as_slice() else {
         return None;
@@ -73,7 +95,10 @@ fn in_digits(text: &str) -> Option<Date> {
         (13.., _) => Date::of(Some(year), second, Some(first)),
         _ if separator == '.' => Date::of(Some(year), second, Some(first)),
         (_, 13..) => Date::of(Some(year), first, Some(second)),
-        _ => Date { either_way: first != second, ..Date::of(Some(year), first, Some(second)) },
+        _ => Date {
+            either_way: first != second,
+            ..Date::of(Some(year), first, Some(second))
+        },
     })
 }
 
@@ -106,7 +131,10 @@ fn in_words(text: &str) -> Option<Date> {
     for word in text.split([' ', ',', '.']).filter(|word| !word.is_empty()) {
         let lower = word.to_lowercase();
         words += 1;
-        if matches!(lower.as_str(), "the" | "of" | "de" | "del" | "le" | "el" | "den" | "am") {
+        if matches!(
+            lower.as_str(),
+            "the" | "of" | "de" | "del" | "le" | "el" | "den" | "am"
+        ) {
             continue;
         }
         if let Some(day) = WEEKDAYS.iter().position(|name| *name == lower)
@@ -121,21 +149,30 @@ fn in_words(text: &str) -> Option<Date> {
             }
             continue;
         }
-        let digits = ["st", "nd", "rd", "th", "er", "ª", "º", "°"].iter().find_map(|end| lower.strip_suffix(end));
+        let digits = ["st", "nd", "rd", "th", "er", "ª", "º", "°"]
+            .iter()
+            .find_map(|end| lower.strip_suffix(end));
         if let Some(day) = small(digits.unwrap_or(&lower)) {
             if date.day.replace(day).is_some() {
                 return None;
             }
             continue;
         }
-        let full = MONTHS.iter().position(|names| names.contains(&lower.as_str()));
-        let short = SHORT.iter().position(|name| *name == word || *name == "Sep" && word == "Sept");
+        let full = MONTHS
+            .iter()
+            .position(|names| names.contains(&lower.as_str()));
+        let short = SHORT
+            .iter()
+            .position(|name| *name == word || *name == "Sep" && word == "Sept");
         let month = u8::try_from(full.or(short)? + 1).ok()?;
         if date.month != 0 {
             return None;
         }
         date.month = month;
-        alone_ok = short.is_some() || MONTHS.iter().any(|names| names.first() == Some(&lower.as_str()));
+        alone_ok = short.is_some()
+            || MONTHS
+                .iter()
+                .any(|names| names.first() == Some(&lower.as_str()));
     }
     if date.month == 0 || words == 1 && !alone_ok {
         return None;
@@ -150,12 +187,19 @@ fn in_words(text: &str) -> Option<Date> {
 /// The day of the week, Saturday first (Zeller 1882).
 fn weekday_of(date: &Date) -> Option<usize> {
     let (year, day) = (usize::from(date.year?), usize::from(date.day?));
-    let (year, month) = if date.month < 3 { (year - 1, date.month + 12) } else { (year, date.month) };
+    let (year, month) = if date.month < 3 {
+        (year - 1, date.month + 12)
+    } else {
+        (year, date.month)
+    };
     let (century, year) = (year / 100, year % 100);
-    Some((day + 13 * (usize::from(month) + 1) / 5 + year + year / 4 + century / 4 + 5 * century) % 7)
+    Some(
+        (day + 13 * (usize::from(month) + 1) / 5 + year + year / 4 + century / 4 + 5 * century) % 7,
+    )
 }
 
-/// A time of day that is all of a printed text: `20:34`, `8:34:00`, `08:34 p.m.`, `5 PM`, `noon`, `5 o'clock`, `8点30分`.
+/// A time of day that is all of a printed text: `20:34`, `8:34:00`, `08:34 p.m.`, `5 PM`, `noon`,
+/// `5 o'clock`, `8点30分`.
 pub(crate) fn time(text: &str) -> Option<Expr> {
     let text = text.trim();
     if text.len() > 24 {
@@ -168,25 +212,36 @@ pub(crate) fn time(text: &str) -> Option<Expr> {
         "midnight" | "12midnight" => return Some(Expr::Time(0)),
         _ => {}
     }
-    let morning = lower.strip_prefix("上午").map(|rest| (rest.to_owned(), "am"));
-    let afternoon =
-        || ["下午", "晚上"].iter().find_map(|name| lower.strip_prefix(name)).map(|rest| (rest.to_owned(), "pm"));
+    let morning = lower
+        .strip_prefix("上午")
+        .map(|rest| (rest.to_owned(), "am"));
+    let afternoon = || {
+        ["下午", "晚上"]
+            .iter()
+            .find_map(|name| lower.strip_prefix(name))
+            .map(|rest| (rest.to_owned(), "pm"))
+    };
     let (clock, half) = morning
         .or_else(afternoon)
         .or_else(|| lower.strip_suffix("am").map(|rest| (rest.to_owned(), "am")))
         .or_else(|| lower.strip_suffix("pm").map(|rest| (rest.to_owned(), "pm")))
         .unwrap_or_else(|| (lower.clone(), ""));
-    let (clock, named) =
-        match ["oclock", "uhr", "点", "点钟", "时", "点整"].iter().find_map(|end| clock.strip_suffix(end)) {
-            Some(hours) => (hours.to_owned(), true),
-            None => (clock, false),
-        };
+    let (clock, named) = match ["oclock", "uhr", "点", "点钟", "时", "点整"]
+        .iter()
+        .find_map(|end| clock.strip_suffix(end))
+    {
+        Some(hours) => (hours.to_owned(), true),
+        None => (clock, false),
+    };
     let clock = clock.replace(['点', '时'], ":");
     let clock = clock.strip_suffix('分').unwrap_or(&clock);
     let mut parts = clock.split(':');
     let mut hours = u32::from(small(parts.next()?)?);
     let rest: Vec<&str> = parts.collect();
-    if rest.len() > 2 || rest.iter().any(|part| part.len() != 2) || rest.is_empty() && half.is_empty() && !named {
+    if rest.len() > 2
+        || rest.iter().any(|part| part.len() != 2)
+        || rest.is_empty() && half.is_empty() && !named
+    {
         return None;
     }
     let mut values = [0u32; 2];
@@ -200,13 +255,16 @@ pub(crate) fn time(text: &str) -> Option<Expr> {
         "" => {}
         _ => return None,
     }
-    (hours < 25 && minutes < 60 && seconds < 60).then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
+    (hours < 25 && minutes < 60 && seconds < 60)
+        .then(|| Expr::Time(hours * 3_600 + minutes * 60 + seconds))
 }
 
 /// A time of day that says which half of the day it is in, and so is no ratio.
 pub(crate) fn half_day(text: &str) -> Option<Expr> {
     let end = text.trim_end_matches(['.', ' ']);
-    (end.ends_with(['m', 'M']) && text.starts_with(|c: char| c.is_ascii_digit())).then(|| time(text)).flatten()
+    (end.ends_with(['m', 'M']) && text.starts_with(|c: char| c.is_ascii_digit()))
+        .then(|| time(text))
+        .flatten()
 }
 
 #[cfg(test)]
@@ -214,7 +272,9 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        date(text).or_else(|| time(text)).map_or_else(|| "nothing".to_owned(), |found| found.to_string())
+        date(text)
+            .or_else(|| time(text))
+            .map_or_else(|| "nothing".to_owned(), |found| found.to_string())
     }
 
     #[test]
@@ -243,15 +303,31 @@ mod tests {
 
     #[test]
     fn what_is_no_date() {
-        for text in ["2021", "2024-1-2", "31 April", "Wednesday, January 2, 2024", "mar", "1/2/3", "13/14/2024", "Mars"]
-        {
+        for text in [
+            "2021",
+            "2024-1-2",
+            "31 April",
+            "Wednesday, January 2, 2024",
+            "mar",
+            "1/2/3",
+            "13/14/2024",
+            "Mars",
+        ] {
             assert_eq!(shown(text), "nothing", "{text}");
         }
     }
 
     #[test]
     fn times_of_day() {
-        for text in ["5 PM", "5:00 PM", "17:00", "5 p.m.", "5pm", "17:00:00", "下午5点"] {
+        for text in [
+            "5 PM",
+            "5:00 PM",
+            "17:00",
+            "5 p.m.",
+            "5pm",
+            "17:00:00",
+            "下午5点",
+        ] {
             assert_eq!(shown(text), "17:00:00", "{text}");
         }
         assert_eq!(shown("12:00 AM"), shown("midnight"));

@@ -1,5 +1,5 @@
-//! Sums, products, powers and what they are made of. Predictive: each token is looked at a bounded number of times, so parsing is
-//! linear, and nesting is bounded by [`Tokens::deeper`].
+//! Sums, products, powers and what they are made of. Predictive: each token is looked at a bounded
+//! number of times, so parsing is linear, and nesting is bounded by [`Tokens::deeper`].
 
 use std::ops::Neg as _;
 
@@ -39,7 +39,10 @@ pub(crate) fn unread<T>() -> Result<T, Err<Unread>> {
 }
 
 /// Goes one construct deeper.
-pub(crate) fn deeper<'t, 'a>(input: Tokens<'t, 'a>, bars: bool) -> Result<Tokens<'t, 'a>, Err<Unread>> {
+pub(crate) fn deeper<'t, 'a>(
+    input: Tokens<'t, 'a>,
+    bars: bool,
+) -> Result<Tokens<'t, 'a>, Err<Unread>> {
     input.deeper(bars).ok_or(Err::Error(Unread))
 }
 
@@ -50,7 +53,11 @@ pub(crate) fn stack(input: Tokens<'_, '_>) -> Result<(), Err<Unread>> {
 
 /// Takes one token of this kind.
 pub(crate) fn expect<'t, 'a>(input: Tokens<'t, 'a>, kind: Kind<'static>) -> Parsed<'t, 'a, ()> {
-    if input.first() == Some(kind) { Ok((input.skip(1), ())) } else { unread() }
+    if input.first() == Some(kind) {
+        Ok((input.skip(1), ()))
+    } else {
+        unread()
+    }
 }
 
 /// A chain of sides and relations: `a < b <= c`, or one side alone.
@@ -89,7 +96,11 @@ pub(crate) fn statement<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         };
         let (after, side) = combination(rest.skip(width))?;
         let member = matches!(relation, Relation::In | Relation::NotIn | Relation::Subset);
-        sides.push(if member { braced(side, rest.skip(width)) } else { side });
+        sides.push(if member {
+            braced(side, rest.skip(width))
+        } else {
+            side
+        });
         rest = after;
         relations.push(relation);
     }
@@ -157,7 +168,9 @@ fn combination<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 fn braced(side: Expr, start: Tokens<'_, '_>) -> Expr {
     match side {
         Expr::List(items) => Expr::Set(items),
-        value @ (Expr::Number(_) | Expr::Symbol(_)) if start.first() == Some(Kind::Open(Shape::Group)) => {
+        value @ (Expr::Number(_) | Expr::Symbol(_))
+            if start.first() == Some(Kind::Open(Shape::Group)) =>
+        {
             Expr::Set(vec![value])
         }
         other => other,
@@ -205,9 +218,10 @@ pub(crate) fn signed(sign: Sign, term: Expr) -> Expr {
     match sign {
         Sign::Plus => term,
         Sign::Minus => term.neg(),
-        Sign::PlusMinus | Sign::MinusPlus => {
-            Expr::PlusMinus { upper_minus: sign == Sign::MinusPlus, term: Box::new(term) }
-        }
+        Sign::PlusMinus | Sign::MinusPlus => Expr::PlusMinus {
+            upper_minus: sign == Sign::MinusPlus,
+            term: Box::new(term),
+        },
     }
 }
 
@@ -238,7 +252,11 @@ pub(crate) fn sum<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         rest = after;
         terms.push(next);
     }
-    let all = if terms.len() == 1 { terms.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Sum(terms) };
+    let all = if terms.len() == 1 {
+        terms.pop().unwrap_or(Expr::Ellipsis)
+    } else {
+        Expr::Sum(terms)
+    };
     modulus(rest, all)
 }
 
@@ -256,7 +274,8 @@ fn modulus<'t, 'a>(input: Tokens<'t, 'a>, value: Expr) -> Parsed<'t, 'a> {
     }
     let (rest, modulus) = if bracketed {
         let (rest, modulus) = factor(deeper(input.skip(2), false)?)?;
-        expect(rest, Kind::Close(Shape::End(End::Round))).map(|(rest, ())| (rest.back_to(input), modulus))?
+        expect(rest, Kind::Close(Shape::End(End::Round)))
+            .map(|(rest, ())| (rest.back_to(input), modulus))?
     } else {
         factor(input.skip(1))?
     };
@@ -266,7 +285,8 @@ fn modulus<'t, 'a>(input: Tokens<'t, 'a>, value: Expr) -> Parsed<'t, 'a> {
 
 /// Whether `(mod` is next.
 fn opens_modulus(input: Tokens<'_, '_>) -> bool {
-    input.first() == Some(Kind::Open(Shape::End(End::Round))) && input.kind(1) == Some(Kind::Command("mod"))
+    input.first() == Some(Kind::Open(Shape::End(End::Round)))
+        && input.kind(1) == Some(Kind::Command("mod"))
 }
 
 /// Whether `kind` may begin a factor that stands right beside another.
@@ -276,7 +296,8 @@ pub(crate) fn begins_factor(input: Tokens<'_, '_>) -> bool {
         Some(Kind::Open(Shape::End(End::Round))) => !opens_modulus(input),
         Some(Kind::Number { .. } | Kind::Fraction(..) | Kind::Styled(_) | Kind::Open(_)) => true,
         Some(Kind::Word(word)) => {
-            !(matches!(word, "and" | "or") || word.len() > 1 && is_function_word(word) && !is_operand(input))
+            !(matches!(word, "and" | "or")
+                || word.len() > 1 && is_function_word(word) && !is_operand(input))
         }
         Some(Kind::Command(name)) => !matches!(
             name,
@@ -313,7 +334,8 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
     let mut lead = lead;
     let (mut rest, first) = factor(input)?;
     let mut bare_number = matches!(first, Expr::Number(_)) && is_plain_number(input, rest);
-    // Whether all factors are numbers, asked once of each and only where letters follow: their trees may be deep.
+    // Whether all factors are numbers, asked once of each and only where letters follow: their
+    // trees may be deep.
     let mut numeric = true;
     let mut asked = 0;
     let mut factors = vec![first];
@@ -348,7 +370,10 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 let (after, next) = signed_factor(rest.skip(1))?;
                 rest = after;
                 stack(rest)?;
-                let left = signed(std::mem::replace(&mut lead, Sign::Plus), product_of(std::mem::take(&mut factors)));
+                let left = signed(
+                    std::mem::replace(&mut lead, Sign::Plus),
+                    product_of(std::mem::take(&mut factors)),
+                );
                 asked = 0;
                 factors.push(Expr::Call(Function::Mod, vec![left, next]));
             }
@@ -356,7 +381,11 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 if matches!(rest.first(), Some(Kind::Word(letters)) if letters.len() > 1)
                     || matches!(rest.first(), Some(Kind::Styled(_)))
                 {
-                    numeric &= factors.get(asked..).unwrap_or_default().iter().all(is_numeric);
+                    numeric &= factors
+                        .get(asked..)
+                        .unwrap_or_default()
+                        .iter()
+                        .all(is_numeric);
                     asked = factors.len();
                 }
                 // `12 red apples`: letters before a word that is counted.
@@ -368,7 +397,8 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 if let Some(Kind::Word(word)) = rest.first()
                     && (unit::begins(word) || counted(word))
                     && numeric
-                    && !(word.len() == 3 && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
+                    && !(word.len() == 3
+                        && rest.kind(1) == Some(Kind::Open(Shape::End(End::Round))))
                 {
                     break;
                 }
@@ -379,7 +409,8 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                 {
                     break;
                 }
-                let whole = matches!(factors.last(), Some(Expr::Number(value)) if value.is_integer());
+                let whole =
+                    matches!(factors.last(), Some(Expr::Number(value)) if value.is_integer());
                 if bare_number
                     && whole
                     && let Some((after, part)) = literal::fraction_part(rest)
@@ -388,7 +419,11 @@ fn signed_product<'t, 'a>(input: Tokens<'t, 'a>, lead: Sign) -> Parsed<'t, 'a> {
                     let whole = factors.pop().unwrap_or(Expr::Ellipsis);
                     let mixed = Expr::Sum(vec![whole, part]);
                     let percent = after.first() == Some(Kind::Percent);
-                    factors.push(if percent { Expr::Percent(Box::new(mixed)) } else { mixed });
+                    factors.push(if percent {
+                        Expr::Percent(Box::new(mixed))
+                    } else {
+                        mixed
+                    });
                     rest = after.skip(usize::from(percent));
                     bare_number = false;
                     continue;
@@ -429,7 +464,11 @@ fn is_numeric(factor: &Expr) -> bool {
 }
 
 fn product_of(mut factors: Vec<Expr>) -> Expr {
-    if factors.len() == 1 { factors.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Product(factors) }
+    if factors.len() == 1 {
+        factors.pop().unwrap_or(Expr::Ellipsis)
+    } else {
+        Expr::Product(factors)
+    }
 }
 
 /// A factor after an operator, which may have signs of its own: `2*-3`.

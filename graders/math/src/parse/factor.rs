@@ -10,7 +10,8 @@ use super::script::{degrees, power, subscript};
 use super::token::{Kind, Shape, Tokens};
 use crate::tree::{Constant, End, Expr, Function};
 
-/// An atom with its powers, subscripts, factorials, percent and degree signs. Of a run of letters only the last one has them.
+/// An atom with its powers, subscripts, factorials, percent and degree signs. Of a run of letters
+/// only the last one has them.
 pub(crate) fn factor<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
     let Some((head, last)) = call::split_run(input) else {
         let (rest, base) = atom(input)?;
@@ -35,7 +36,14 @@ fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
         if !std::mem::take(&mut first)
             && matches!(
                 rest.first(),
-                Some(Kind::Caret | Kind::Underscore | Kind::Bang | Kind::Prime | Kind::Percent | Kind::Degree)
+                Some(
+                    Kind::Caret
+                        | Kind::Underscore
+                        | Kind::Bang
+                        | Kind::Prime
+                        | Kind::Percent
+                        | Kind::Degree
+                )
             )
         {
             stack(rest)?;
@@ -65,7 +73,9 @@ fn postfixes<'t, 'a>(rest: Tokens<'t, 'a>, base: Expr) -> Parsed<'t, 'a> {
             Some(Kind::Prime) => {
                 base = match base {
                     Expr::Symbol(name) => Expr::Symbol(format!("{name}'").into()),
-                    Expr::Apply(name, arguments) => Expr::Apply(format!("{name}'").into(), arguments),
+                    Expr::Apply(name, arguments) => {
+                        Expr::Apply(format!("{name}'").into(), arguments)
+                    }
                     _ => return unread(),
                 };
                 rest = rest.skip(1);
@@ -96,7 +106,10 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
             Some(numeral) => Ok(numeral),
             None => literal::with_repetend(input, text, point),
         },
-        Kind::Fraction(a, b) => Ok((input.skip(1), Expr::Number(crate::number::Rational::ratio(a.into(), b.into())))),
+        Kind::Fraction(a, b) => Ok((
+            input.skip(1),
+            Expr::Number(crate::number::Rational::ratio(a.into(), b.into())),
+        )),
         Kind::Word(word) => call::word(input, word),
         Kind::Styled(letter) => Ok((input.skip(1), letter_value(letter))),
         Kind::Text(text) => Ok((input.skip(1), Expr::Text(text.into()))),
@@ -106,7 +119,10 @@ pub(crate) fn atom<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
         Kind::Open(_) | Kind::Bar | Kind::Close(Shape::End(End::Square)) => bracket::bracket(input),
         Kind::Currency(sign) => {
             let (rest, value) = signed_factor(deeper(input.skip(1), input.bars)?)?;
-            Ok((rest.back_to(input), Expr::Quantity(Box::new(value), sign.to_string().into())))
+            Ok((
+                rest.back_to(input),
+                Expr::Quantity(Box::new(value), sign.to_string().into()),
+            ))
         }
         Kind::Command(name) => call::command(input, name),
         _ => unread(),
@@ -118,6 +134,8 @@ pub(crate) fn letter_value(letter: &str) -> Expr {
     match letter {
         "e" => Expr::Constant(Constant::E),
         "i" => Expr::Constant(Constant::I),
-        other => names::value(other).filter(|_| !other.is_ascii()).unwrap_or_else(|| Expr::symbol(other)),
+        other => names::value(other)
+            .filter(|_| !other.is_ascii())
+            .unwrap_or_else(|| Expr::symbol(other)),
     }
 }

@@ -1,4 +1,5 @@
-//! What pieces side by side say together: a list, a union of sets, a value with its condition, solutions in groups.
+//! What pieces side by side say together: a list, a union of sets, a value with its condition,
+//! solutions in groups.
 
 use super::answer::Join;
 use crate::tree::{End, Expr, Function, Relation, SetOp};
@@ -6,10 +7,17 @@ use crate::tree::{End, Expr, Function, Relation, SetOp};
 /// Pieces as one answer.
 pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     // Between statements the signs of logic are words; between anything else they make one formula.
-    if joins.iter().any(|join| matches!(join, Join::Wedge | Join::Vee)) {
+    if joins
+        .iter()
+        .any(|join| matches!(join, Join::Wedge | Join::Vee))
+    {
         if !items.iter().all(|item| matches!(item, Expr::Chain(..))) {
             let sign = joins.first().copied();
-            let name = if sign == Some(Join::Wedge) { "and" } else { "or" };
+            let name = if sign == Some(Join::Wedge) {
+                "and"
+            } else {
+                "or"
+            };
             let one = joins.iter().all(|join| Some(*join) == sign);
             return one.then(|| Expr::Apply(name.into(), items));
         }
@@ -35,9 +43,12 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     // `y = x^2 + 1, x > 0`: a condition on what the first mentions.
     if let [first, Expr::Chain(sides, relations)] = items.as_slice()
         && joins == [Join::Comma]
-        && relations.iter().all(|relation| relation.is_order() || *relation == Relation::NotEqual)
+        && relations
+            .iter()
+            .all(|relation| relation.is_order() || *relation == Relation::NotEqual)
         && !matches!(first, Expr::Chain(_, relations) if !relations.contains(&Relation::Equal))
-        && let Some(Expr::Symbol(subject)) = sides.iter().find(|side| matches!(side, Expr::Symbol(_)))
+        && let Some(Expr::Symbol(subject)) =
+            sides.iter().find(|side| matches!(side, Expr::Symbol(_)))
         && !matches!(first, Expr::Chain(sides, _) if sides.first() == Some(&Expr::Symbol(subject.clone())))
         && first.any(&|part| part == &Expr::Symbol(subject.clone()))
         && let Some(condition) = items.pop()
@@ -62,13 +73,19 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     if let Some(Expr::Chain(sides, relations)) = items.first()
         && relations == &[Relation::NotEqual]
         && let Some(subject) = sides.first().cloned()
-        && items.iter().skip(1).all(|item| matches!(item, Expr::Number(_) | Expr::Product(_)))
+        && items
+            .iter()
+            .skip(1)
+            .all(|item| matches!(item, Expr::Number(_) | Expr::Product(_)))
     {
         let unequal = |value: Expr| match value {
             chain @ Expr::Chain(..) => chain,
             value => Expr::Chain(vec![subject.clone(), value], vec![Relation::NotEqual]),
         };
-        return Some(Expr::SetOp(SetOp::Intersection, items.into_iter().map(unequal).collect()));
+        return Some(Expr::SetOp(
+            SetOp::Intersection,
+            items.into_iter().map(unequal).collect(),
+        ));
     }
     // `n ≡ 1, 2 (mod 4)`: the modulus is that of all.
     if let Some((Expr::Call(Function::Residue, parts), before)) = items.split_last()
@@ -77,18 +94,27 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     {
         let class = |value: Expr| Expr::Call(Function::Residue, vec![value, modulus.clone()]);
         let subject = match first {
-            Expr::Chain(sides, relations) if relations == &[Relation::Congruent] => sides.first().cloned(),
+            Expr::Chain(sides, relations) if relations == &[Relation::Congruent] => {
+                sides.first().cloned()
+            }
             _ => None,
         };
         let stated = |value: Expr| match &subject {
             Some(subject) => Expr::Chain(vec![subject.clone(), value], vec![Relation::Congruent]),
             None => value,
         };
-        let bare = |item: &Expr| matches!(item, Expr::Number(_) | Expr::Product(_) | Expr::PlusMinus { .. });
+        let bare = |item: &Expr| {
+            matches!(
+                item,
+                Expr::Number(_) | Expr::Product(_) | Expr::PlusMinus { .. }
+            )
+        };
         let rest = before.get(1..).unwrap_or_default();
         if rest.iter().all(bare) && (subject.is_some() || bare(first)) {
             let all = items.iter().map(|item| match item {
-                Expr::Chain(sides, _) => stated(class(sides.last().cloned().unwrap_or(Expr::Ellipsis))),
+                Expr::Chain(sides, _) => {
+                    stated(class(sides.last().cloned().unwrap_or(Expr::Ellipsis)))
+                }
                 Expr::Call(Function::Residue, _) => stated(item.clone()),
                 value => stated(class(value.clone())),
             });
@@ -96,9 +122,9 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         }
     }
     let describes_set = |item: &Expr| match item {
-        Expr::Chain(_, relations) => relations
-            .iter()
-            .any(|relation| relation.is_order() || matches!(relation, Relation::In | Relation::NotEqual)),
+        Expr::Chain(_, relations) => relations.iter().any(|relation| {
+            relation.is_order() || matches!(relation, Relation::In | Relation::NotEqual)
+        }),
         Expr::SetBuilder(..) | Expr::SetOp(..) => true,
         _ => false,
     };
@@ -107,7 +133,10 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         for (at, item) in items.into_iter().enumerate() {
             let with = at.checked_sub(1).and_then(|at| joins.get(at));
             match (with, sets.pop()) {
-                (Some(Join::And | Join::Comma), Some(Expr::SetOp(SetOp::Intersection, mut all))) => {
+                (
+                    Some(Join::And | Join::Comma),
+                    Some(Expr::SetOp(SetOp::Intersection, mut all)),
+                ) => {
                     all.push(item);
                     sets.push(Expr::SetOp(SetOp::Intersection, all));
                 }
@@ -128,7 +157,10 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
     // `p = 5, q = 2; p = 7, q = 2`: commas within, a stronger separator between.
     let strong = |join: &Join| *join != Join::Comma;
     let equations = items.iter().all(is_equation);
-    let grouped = equations || joins.iter().all(|join| matches!(join, Join::Comma | Join::Semicolon));
+    let grouped = equations
+        || joins
+            .iter()
+            .all(|join| matches!(join, Join::Comma | Join::Semicolon));
     if joins.iter().any(strong) && !joins.iter().all(strong) && grouped {
         let mut groups: Vec<Vec<Expr>> = vec![Vec::new()];
         for (at, item) in items.iter().enumerate() {
@@ -141,8 +173,13 @@ pub(crate) fn joined(mut items: Vec<Expr>, joins: &[Join]) -> Option<Expr> {
         }
         let width = groups.first().map_or(0, Vec::len);
         if width > 1 && groups.iter().all(|group| group.len() == width) {
-            let tuple =
-                |group| if equations { Expr::List(group) } else { Expr::Bracket(End::Round, group, End::Round) };
+            let tuple = |group| {
+                if equations {
+                    Expr::List(group)
+                } else {
+                    Expr::Bracket(End::Round, group, End::Round)
+                }
+            };
             return Some(Expr::List(groups.into_iter().map(tuple).collect()));
         }
     }

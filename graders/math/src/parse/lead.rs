@@ -1,5 +1,5 @@
-//! What stands before an answer: words that only announce it (`The answer is 7`), a name for it (`Maximum value: 7`), or markup around
-//! it (`\text{x = 3}`). Works on the text, before any token.
+//! What stands before an answer: words that only announce it (`The answer is 7`), a name for it
+//! (`Maximum value: 7`), or markup around it (`\text{x = 3}`). Works on the text, before any token.
 
 use std::borrow::Cow;
 
@@ -38,7 +38,15 @@ fn wrapping(text: &str) -> Option<(&str, &str)> {
     let open = after.find('{').filter(|open| *open <= 12)?;
     if !matches!(
         after.get(..open)?.trim_end(),
-        "text" | "textbf" | "textrm" | "textit" | "mathrm" | "mathbf" | "mbox" | "textnormal" | "boldsymbol"
+        "text"
+            | "textbf"
+            | "textrm"
+            | "textit"
+            | "mathrm"
+            | "mathbf"
+            | "mbox"
+            | "textnormal"
+            | "boldsymbol"
     ) {
         return None;
     }
@@ -53,10 +61,13 @@ fn unwrapped(text: &str) -> Option<String> {
     let trimmed = inner.trim();
     let counts = trimmed.starts_with(|c: char| c.is_ascii_digit()) && trimmed.contains(' ');
     let states = trimmed.contains(['=', '<', '>', '≤', '≥']);
-    let math = alone && (counts || states || wrapping(trimmed).is_some_and(|(_, after)| after.is_empty()));
-    let mark = marked(trimmed)
-        .is_some_and(|rest| !alone || !rest.is_empty() || !trimmed.ends_with(')') || !trimmed.starts_with('('));
-    let announces = announced(&format!("{inner} 0")).is_some() || alone && announced(inner).is_some();
+    let math =
+        alone && (counts || states || wrapping(trimmed).is_some_and(|(_, after)| after.is_empty()));
+    let mark = marked(trimmed).is_some_and(|rest| {
+        !alone || !rest.is_empty() || !trimmed.ends_with(')') || !trimmed.starts_with('(')
+    });
+    let announces =
+        announced(&format!("{inner} 0")).is_some() || alone && announced(inner).is_some();
     (math || mark || announces).then(|| format!("{inner} {after}"))
 }
 
@@ -72,7 +83,9 @@ fn marked(text: &str) -> Option<&str> {
     let rest = rest.get(1..)?;
     let after = match opened {
         Some(_) => rest.strip_prefix(')'),
-        None => rest.strip_prefix([')', '.']).or_else(|| rest.strip_prefix(':')),
+        None => rest
+            .strip_prefix([')', '.'])
+            .or_else(|| rest.strip_prefix(':')),
     }?;
     Some(after.trim())
 }
@@ -89,10 +102,13 @@ fn is_choice(text: &str) -> bool {
 /// What follows an announcement of the answer.
 fn announced(text: &str) -> Option<&str> {
     let text = front(text);
-    foreign(text).or_else(|| english(text)).filter(|rest| rest.contains(char::is_alphanumeric))
+    foreign(text)
+        .or_else(|| english(text))
+        .filter(|rest| rest.contains(char::is_alphanumeric))
 }
 
-/// Without the colon, blanks and emphasis between an announcement and the answer; whether there was a colon or `=`.
+/// Without the colon, blanks and emphasis between an announcement and the answer; whether there was
+/// a colon or `=`.
 fn separated(text: &str) -> (&str, bool) {
     let rest = text.trim_start_matches([' ', '~', '*', '}']);
     match rest.strip_prefix([':', '=']) {
@@ -123,15 +139,27 @@ fn foreign(text: &str) -> Option<&str> {
         "答案是",
         "答案为",
     ];
-    const NAMED: &[&str] =
-        &["respuesta", "réponse", "antwort", "risposta", "resposta", "ответ", "正确答案", "最终答案", "答案"];
+    const NAMED: &[&str] = &[
+        "respuesta",
+        "réponse",
+        "antwort",
+        "risposta",
+        "resposta",
+        "ответ",
+        "正确答案",
+        "最终答案",
+        "答案",
+    ];
     const CHOSEN: &[&str] = &["故选", "应选", "选择", "选项", "选"];
     if !text.starts_with(char::is_alphabetic) {
         return None;
     }
     let after = |lead: &&str| {
         let mut rest = text.char_indices();
-        let same = lead.chars().all(|own| rest.next().is_some_and(|(_, c)| c.to_lowercase().eq(own.to_lowercase())));
+        let same = lead.chars().all(|own| {
+            rest.next()
+                .is_some_and(|(_, c)| c.to_lowercase().eq(own.to_lowercase()))
+        });
         same.then_some(rest.as_str())
     };
     if let Some(rest) = STATED.iter().find_map(after) {
@@ -151,10 +179,13 @@ fn english(text: &str) -> Option<&str> {
     let mut named = false;
     for _ in 0..6 {
         rest = rest.trim_start_matches([' ', '*', '~']);
-        let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let len = rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
         let word = rest.get(..len)?.to_ascii_lowercase();
         match word.as_str() {
-            "so" | "thus" | "therefore" | "hence" | "the" | "final" | "correct" | "right" if !named => {}
+            "so" | "thus" | "therefore" | "hence" | "the" | "final" | "correct" | "right"
+                if !named => {}
             "answer" | "answers" | "ans" | "option" | "choice" => named = true,
             "is" | "are" if named => {
                 let after = rest.get(len..)?;
@@ -171,7 +202,8 @@ fn english(text: &str) -> Option<&str> {
     None
 }
 
-/// The name of a value and the value: `Maximum value: 7`, `\text{Area: }7`, `The maximum value is 7`.
+/// The name of a value and the value: `Maximum value: 7`, `\text{Area: }7`, `The maximum value is
+/// 7`.
 pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
     let flat;
     let text = match wrapping(text) {
@@ -187,13 +219,17 @@ pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
         _ => front(text),
     };
     let (name, value) = match text.split_once(':') {
-        Some((name, value)) if value.starts_with([' ', '$', '\\']) && !value.contains(':') => (name, value),
+        Some((name, value)) if value.starts_with([' ', '$', '\\']) && !value.contains(':') => {
+            (name, value)
+        }
         Some(_) => return None,
         None => {
             if !text.starts_with("The ") && !text.starts_with("the ") {
                 return None;
             }
-            let (name, value) = text.split_once(" is ").or_else(|| text.split_once(" are "))?;
+            let (name, value) = text
+                .split_once(" is ")
+                .or_else(|| text.split_once(" are "))?;
             if value.contains(" is ") || value.contains(" are ") || name.contains(" are ") {
                 return None;
             }
@@ -205,20 +241,33 @@ pub(crate) fn labelled(text: &str) -> Option<(String, String)> {
     }
     let sentence = !text.contains(':');
     let name = text::spoken(name);
-    let name = name.strip_prefix("The ").or_else(|| name.strip_prefix("the ")).unwrap_or(&name);
+    let name = name
+        .strip_prefix("The ")
+        .or_else(|| name.strip_prefix("the "))
+        .unwrap_or(&name);
     let most = if sentence { 10 } else { 4 };
-    let plain = |word: &str| word.chars().all(char::is_alphabetic) || sentence && !word.contains(['{', '}', '_', '\\']);
+    let plain = |word: &str| {
+        word.chars().all(char::is_alphabetic) || sentence && !word.contains(['{', '}', '_', '\\'])
+    };
     let turned = "not no if when unless or than never isnt almost about only without except yes";
     let words: Vec<String> = name.split(' ').map(str::to_lowercase).collect();
     let fits = name.len() <= LONGEST_LABEL
         && words.len() <= most
         && words.iter().any(|word| word.len() > 3)
-        && words.iter().all(|word| plain(word) && !turned.split(' ').any(|other| other == word));
-    let name = if words.len() > 1 { words.join(" ") } else { name.to_owned() };
+        && words
+            .iter()
+            .all(|word| plain(word) && !turned.split(' ').any(|other| other == word));
+    let name = if words.len() > 1 {
+        words.join(" ")
+    } else {
+        name.to_owned()
+    };
     // A value is no sentence.
     let long = |part: &str| part.len() > 3 && part.bytes().all(|b| b.is_ascii_alphabetic());
     let turns = |part: &str| turned.split(' ').any(|other| other == part);
-    let wordy = value.split(|c: char| !c.is_ascii_alphabetic() && c != '\\').any(|part| long(part) || turns(part));
+    let wordy = value
+        .split(|c: char| !c.is_ascii_alphabetic() && c != '\\')
+        .any(|part| long(part) || turns(part));
     (fits && !wordy && value.contains(char::is_alphanumeric)).then(|| (name, value.to_owned()))
 }
 
@@ -239,8 +288,16 @@ mod tests {
         ] {
             assert_eq!(without(text).trim(), "7", "{text}");
         }
-        for text in ["Option A", "option A", "Choice A", r"\text{Option A}", "Answer A", "选A", "选项A", "答案:A"]
-        {
+        for text in [
+            "Option A",
+            "option A",
+            "Choice A",
+            r"\text{Option A}",
+            "Answer A",
+            "选A",
+            "选项A",
+            "答案:A",
+        ] {
             assert_eq!(without(text).trim(), "A", "{text}");
         }
         assert_eq!(without("Option 1"), "Option 1");
@@ -256,11 +313,15 @@ mod tests {
 
     #[test]
     fn values_have_names() {
-        let named = |text: &str| labelled(text).map(|(name, value)| (name, value.trim().to_owned()));
+        let named =
+            |text: &str| labelled(text).map(|(name, value)| (name, value.trim().to_owned()));
         let seven = Some(("maximum value".to_owned(), "7".to_owned()));
         assert_eq!(named("Maximum value: 7"), seven);
         assert_eq!(named(r"\text{Maximum value: }7"), seven);
-        assert_eq!(named("The smallest area is 7"), Some(("smallest area".to_owned(), "7".to_owned())));
+        assert_eq!(
+            named("The smallest area is 7"),
+            Some(("smallest area".to_owned(), "7".to_owned()))
+        );
         assert_eq!(named("The answer is 5 if it is 3"), None);
         assert_eq!(named("The value is not 3"), None);
     }

@@ -1,4 +1,5 @@
-//! Numbers as they are written: separators, points, powers of ten, repeating parts, mixed parts, bases.
+//! Numbers as they are written: separators, points, powers of ten, repeating parts, mixed parts,
+//! bases.
 
 use num_bigint::BigInt;
 
@@ -16,14 +17,18 @@ const MAX_DECIMALS: usize = 64;
 
 /// The value of a literal. A number too large to form keeps its digits.
 pub(crate) fn number(text: &str, point: Option<usize>) -> Option<Expr> {
-    if let Some(digits) = text.strip_prefix("0").and_then(|rest| rest.strip_prefix(['x', 'X', 'o', 'O', 'b', 'B'])) {
+    if let Some(digits) = text
+        .strip_prefix("0")
+        .and_then(|rest| rest.strip_prefix(['x', 'X', 'o', 'O', 'b', 'B']))
+    {
         let base = match text.as_bytes().get(1)? {
             b'x' | b'X' => 16,
             b'o' | b'O' => 8,
             _ => 2,
         };
         // Every base is a power of two, so that reading is linear.
-        return BigInt::parse_bytes(digits.as_bytes(), base).map(|value| Expr::Number(Rational::integer(value)));
+        return BigInt::parse_bytes(digits.as_bytes(), base)
+            .map(|value| Expr::Number(Rational::integer(value)));
     }
     let (mantissa, power) = match text.find(['e', 'E']) {
         Some(at) => {
@@ -54,7 +59,11 @@ fn huge(text: &str) -> Expr {
 }
 
 /// A literal with its repeating part: `0.\overline{3}`, `0.1\dot{6}`, `0.(3)`, `0.333…`.
-pub(crate) fn with_repetend<'t, 'a>(input: Tokens<'t, 'a>, text: &'a str, point: Option<usize>) -> Parsed<'t, 'a> {
+pub(crate) fn with_repetend<'t, 'a>(
+    input: Tokens<'t, 'a>,
+    text: &'a str,
+    point: Option<usize>,
+) -> Parsed<'t, 'a> {
     let rest = input.skip(1);
     let Some(value) = number(text, point) else {
         return unread();
@@ -92,7 +101,9 @@ pub(crate) fn with_repetend<'t, 'a>(input: Tokens<'t, 'a>, text: &'a str, point:
                             break;
                         }
                     }
-                    (Some(Kind::Command("overline" | "dot")), _) if digits_of(tail.kind(1)).is_some() => {
+                    (Some(Kind::Command("overline" | "dot")), _)
+                        if digits_of(tail.kind(1)).is_some() =>
+                    {
                         repetend.push_str(digits_of(tail.kind(1)).unwrap_or_default());
                         dots += 1;
                         tail = tail.skip(2);
@@ -158,11 +169,14 @@ fn repeated(value: &Expr, places: usize, repetend: &str) -> Option<Expr> {
     let places = i64::try_from(places).ok()?;
     let ten = Rational::small(10);
     let nines = ten.pow(length, 8_000)?.sub(&Rational::small(1))?;
-    let tail = Rational::from_decimal(repetend, "", 0)?.div(&nines)?.div(&ten.pow(places, 8_000)?)?;
+    let tail = Rational::from_decimal(repetend, "", 0)?
+        .div(&nines)?
+        .div(&ten.pow(places, 8_000)?)?;
     Some(Expr::Number(value.as_number()?.add(&tail)?))
 }
 
-/// The length of the block the digits end with again and again: three times for one digit, twice for more.
+/// The length of the block the digits end with again and again: three times for one digit, twice
+/// for more.
 fn period(digits: &str) -> Option<usize> {
     let bytes = digits.as_bytes();
     (1..=bytes.len().min(40) / 2).find(|&length| {
@@ -239,9 +253,15 @@ pub(crate) fn are_digits(letters: &str) -> bool {
 
 /// The base in the subscript that is next, if it has digits beyond nine.
 pub(crate) fn base_ahead(input: Tokens<'_, '_>) -> Option<u32> {
-    let at = if input.kind(1) == Some(Kind::Open(Shape::Group)) { 2 } else { 1 };
+    let at = if input.kind(1) == Some(Kind::Open(Shape::Group)) {
+        2
+    } else {
+        1
+    };
     match (input.first()?, input.kind(at)?) {
-        (Kind::Underscore, Kind::Number { text, point: None }) => base(text).filter(|base| *base > 10),
+        (Kind::Underscore, Kind::Number { text, point: None }) => {
+            base(text).filter(|base| *base > 10)
+        }
         _ => None,
     }
 }
@@ -254,7 +274,9 @@ pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 
         match input.kind(at)? {
             Kind::Number { text, point: None } => digits.push_str(text),
             Kind::Word(word) | Kind::Styled(word)
-                if word.bytes().all(|byte| matches!(byte, b'a'..=b'f' | b'A'..=b'F')) =>
+                if word
+                    .bytes()
+                    .all(|byte| matches!(byte, b'a'..=b'f' | b'A'..=b'F')) =>
             {
                 digits.push_str(&word.to_ascii_uppercase());
             }
@@ -264,29 +286,43 @@ pub(crate) fn mixed_digits<'t, 'a>(input: Tokens<'t, 'a>) -> Option<(Tokens<'t, 
     }
     let base = base_ahead(input.skip(at)).filter(|_| at > 1)?;
     let group = input.kind(at + 1) == Some(Kind::Open(Shape::Group));
-    Some((input.skip(at + if group { 4 } else { 2 }), Expr::Based(digits.into(), base)))
+    Some((
+        input.skip(at + if group { 4 } else { 2 }),
+        Expr::Based(digits.into(), base),
+    ))
 }
 
-/// The decimals a text is written with and how many digits each has after its point, trailing zeros included.
+/// The decimals a text is written with and how many digits each has after its point, trailing zeros
+/// included.
 pub(crate) fn written_decimals(text: &str) -> Vec<(Rational, i64)> {
     let clean = lexer::cleaned(text);
     let mut found = Vec::new();
     for commas in [lexer::Commas::Thousands, lexer::Commas::Decimal] {
         let lexed = lexer::lex(&clean, commas);
         for (at, token) in lexed.tokens.iter().enumerate() {
-            let Kind::Number { text, point: Some(point) } = token.kind else {
+            let Kind::Number {
+                text,
+                point: Some(point),
+            } = token.kind
+            else {
                 continue;
             };
             let digits = text.get(point + 1..).unwrap_or_default();
             let (digits, power) = digits.split_once(['e', 'E']).unwrap_or((digits, "0"));
-            let (Some(Expr::Number(value)), Ok(length), Ok(power)) =
-                (number(text, Some(point)), i64::try_from(digits.len()), power.parse::<i64>())
-            else {
+            let (Some(Expr::Number(value)), Ok(length), Ok(power)) = (
+                number(text, Some(point)),
+                i64::try_from(digits.len()),
+                power.parse::<i64>(),
+            ) else {
                 continue;
             };
             let places = length.saturating_sub(power);
             if lexed.tokens.get(at + 1).map(|token| token.kind) == Some(Kind::Percent) {
-                found.extend(value.mul(&Rational::ratio(1, 100)).map(|share| (share, places.saturating_add(2))));
+                found.extend(
+                    value
+                        .mul(&Rational::ratio(1, 100))
+                        .map(|share| (share, places.saturating_add(2))),
+                );
             } else {
                 found.push((value, places));
             }

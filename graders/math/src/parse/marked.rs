@@ -23,7 +23,9 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         && tokens.kind(4) == Some(Kind::Close(Shape::Group));
     let (letter, width) = match (tokens.first(), is_letter(tokens.kind(1)), tokens.kind(2)) {
         _ if grouped => (is_letter(tokens.kind(2))?, 5),
-        (Some(Kind::Open(shape)), Some(letter), Some(Kind::Close(_))) if shape == round => (letter, 3),
+        (Some(Kind::Open(shape)), Some(letter), Some(Kind::Close(_))) if shape == round => {
+            (letter, 3)
+        }
         _ => {
             let letter = is_letter(tokens.first())?;
             match tokens.kind(1)? {
@@ -33,11 +35,16 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
                     if letter <= LAST_LETTER
                         && tokens.run().get(1).is_some_and(|token| !token.spaced)
                         && tokens.skip(2).spaced()
-                        && !tokens.skip(2).run().iter().any(|token| token.kind == Kind::Colon) =>
+                        && !tokens
+                            .skip(2)
+                            .run()
+                            .iter()
+                            .any(|token| token.kind == Kind::Colon) =>
                 {
                     (letter, 2)
                 }
-                // `A stopped clock` is no choice: the text of an option after a bare letter is a name.
+                // `A stopped clock` is no choice: the text of an option after a bare letter is a
+                // name.
                 Kind::Word(word)
                     if word.len() > 2
                         && word.starts_with(|c: char| c.is_ascii_uppercase())
@@ -54,37 +61,52 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if rest.is_empty() {
         return Some(Expr::Choice(letter, "".into()));
     }
-    // `(A) or (B)` and `A. B.` offer both; whether words such as `or` are the option's own is judged with the gold at hand.
+    // `(A) or (B)` and `A. B.` offer both; whether words such as `or` are the option's own is
+    // judged with the gold at hand.
     let marks = |kind: Option<Kind<'_>>| {
-        matches!(kind, None | Some(Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) | Kind::Comma))
+        matches!(
+            kind,
+            None | Some(Kind::Stray('.') | Kind::Close(Shape::End(End::Round)) | Kind::Comma)
+        )
     };
     // `B. A and C`: an option about other options.
     let about_others = width > 1
         && rest.run().len() > 2
         && is_letter(rest.first()).is_some()
         && is_letter(rest.run().last().map(|token| token.kind)).is_some()
-        && rest.run().iter().all(|token| match is_letter(Some(token.kind)) {
-            Some(other) => other != letter,
-            None => matches!(connective(token), Some(Join::And | Join::Comma)),
-        })
-        && rest.run().iter().any(|token| connective(token) == Some(Join::And));
+        && rest
+            .run()
+            .iter()
+            .all(|token| match is_letter(Some(token.kind)) {
+                Some(other) => other != letter,
+                None => matches!(connective(token), Some(Join::And | Join::Comma)),
+            })
+        && rest
+            .run()
+            .iter()
+            .any(|token| connective(token) == Some(Join::And));
     if about_others {
         return Some(Expr::Choice(letter, rest.text(source).trim().into()));
     }
-    let joins = rest
-        .run()
-        .iter()
-        .any(|token| matches!(connective(token), Some(Join::And | Join::Or | Join::Wedge | Join::Vee)));
+    let joins = rest.run().iter().any(|token| {
+        matches!(
+            connective(token),
+            Some(Join::And | Join::Or | Join::Wedge | Join::Vee)
+        )
+    });
     let offers = is_letter(rest.first()).is_some() && marks(rest.kind(1))
-        || rest
-            .run()
-            .first()
-            .is_some_and(|token| matches!(connective(token), Some(Join::And | Join::Or | Join::Wedge | Join::Vee)))
+        || rest.run().first().is_some_and(|token| {
+            matches!(
+                connective(token),
+                Some(Join::And | Join::Or | Join::Wedge | Join::Vee)
+            )
+        })
         || joins && is_letter(rest.run().last().map(|token| token.kind)).is_some()
         || rest.run().windows(2).any(|two| match two {
             [letter, mark] => {
                 let option = Kind::Close(Shape::End(End::Round));
-                is_letter(Some(letter.kind)).is_some() && (mark.kind == option || mark.kind == Kind::Stray('.'))
+                is_letter(Some(letter.kind)).is_some()
+                    && (mark.kind == option || mark.kind == Kind::Stray('.'))
             }
             _ => false,
         });
@@ -93,11 +115,18 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     }
     // `(A)(B)` or `(A) + 1` are no choices with a text.
     let text_like = width != 3 && width != 1
-        || matches!(rest.first(), Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })) && rest.spaced()
+        || matches!(
+            rest.first(),
+            Some(Kind::Word(_) | Kind::Text(_) | Kind::Number { .. })
+        ) && rest.spaced()
         || width == 3 && letter <= LAST_LETTER && begins_option(rest);
     let text = rest.text(source);
     text_like.then(|| {
-        let said = if is_prose(rest) { text::cased(text) } else { text.trim().to_owned() };
+        let said = if is_prose(rest) {
+            text::cased(text)
+        } else {
+            text.trim().to_owned()
+        };
         Expr::Choice(letter, said.into())
     })
 }
@@ -105,14 +134,19 @@ pub(crate) fn choice(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
 /// Last letter of a choice whose text is mathematics.
 const LAST_LETTER: char = 'J';
 
-/// Whether mathematics after `(A)` is set off from it as the text of an option, and no factor or term.
+/// Whether mathematics after `(A)` is set off from it as the text of an option, and no factor or
+/// term.
 fn begins_option(rest: Tokens<'_, '_>) -> bool {
     let begins = match rest.first() {
         Some(Kind::Command(name)) => {
-            names::value(name).is_some() || names::function_name(name).is_some() || matches!(name, "frac" | "sqrt")
+            names::value(name).is_some()
+                || names::function_name(name).is_some()
+                || matches!(name, "frac" | "sqrt")
         }
         Some(Kind::Minus) => rest.run().get(1).is_some_and(|token| !token.spaced),
-        Some(Kind::Open(Shape::End(_))) => !matches!(rest.kind(1), Some(Kind::Word(word)) if word.len() == 1),
+        Some(Kind::Open(Shape::End(_))) => {
+            !matches!(rest.kind(1), Some(Kind::Word(word)) if word.len() == 1)
+        }
         Some(Kind::Currency(_) | Kind::Fraction(..) | Kind::Open(Shape::Set)) => true,
         _ => false,
     };
@@ -150,7 +184,16 @@ mod tests {
 
     #[test]
     fn letters_that_are_joined_are_no_single_choice() {
-        for text in ["C or D", "(C) and (D)", "C. D", "C: 5, D: 6", "(C)(D)", "(C) + 1", "C:5", r"(C) \cup (D)"] {
+        for text in [
+            "C or D",
+            "(C) and (D)",
+            "C. D",
+            "C: 5, D: 6",
+            "(C)(D)",
+            "(C) + 1",
+            "C:5",
+            r"(C) \cup (D)",
+        ] {
             assert_eq!(letter(text), None, "{text}");
         }
     }

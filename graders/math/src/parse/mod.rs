@@ -1,7 +1,8 @@
-//! From an answer's text to its tree. Reads LaTeX as models write it, plain ASCII and Unicode; judges nothing.
+//! From an answer's text to its tree. Reads LaTeX as models write it, plain ASCII and Unicode;
+//! judges nothing.
 //!
-//! `lexer` makes tokens, `expression` and its neighbours parse them with `nom`, `answer` decides what the whole says: one value, a
-//! list, a choice, words.
+//! `lexer` makes tokens, `expression` and its neighbours parse them with `nom`, `answer` decides
+//! what the whole says: one value, a list, a choice, words.
 
 mod answer;
 mod apply;
@@ -51,7 +52,8 @@ pub(crate) fn decimal(text: &str) -> Option<crate::number::Rational> {
     Some(if negative { value.neg() } else { value.clone() })
 }
 
-/// What a text may say. Commas between digits are ambiguous, and so are letters after a number, so there may be more readings.
+/// What a text may say. Commas between digits are ambiguous, and so are letters after a number, so
+/// there may be more readings.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reading {
     /// What it says.
@@ -69,7 +71,8 @@ const MAX_CIRCLED: usize = 200;
 /// Most wide blanks of one text that may separate statements.
 const MAX_QUADS: usize = 100;
 
-/// Most tokens parsed, redundant brackets not counted. A number of 200,000 digits is one token; 32,768 tokens take 12 ms.
+/// Most tokens parsed, redundant brackets not counted. A number of 200,000 digits is one token;
+/// 32,768 tokens take 12 ms.
 const MAX_TOKENS: usize = 1 << 15;
 
 /// Reads an answer; `None` when it says nothing the grader understands.
@@ -79,9 +82,18 @@ pub fn read(text: &str) -> Option<Reading> {
         return None;
     }
     let clean = lexer::cleaned(text);
-    let alone = |expr| Some(Reading { expr, others: Vec::new() });
+    let alone = |expr| {
+        Some(Reading {
+            expr,
+            others: Vec::new(),
+        })
+    };
     let formula = chemistry::formula(&clean);
-    if let Some(Formula { expr, certain: true }) = formula {
+    if let Some(Formula {
+        expr,
+        certain: true,
+    }) = formula
+    {
         return alone(expr);
     }
     if let Some(circled) = circled(&clean) {
@@ -92,7 +104,11 @@ pub fn read(text: &str) -> Option<Reading> {
     if let Some(expr) = labelled(&clean) {
         return alone(expr);
     }
-    let Said { expr, second, joined } = said(&clean, Commas::Thousands);
+    let Said {
+        expr,
+        second,
+        joined,
+    } = said(&clean, Commas::Thousands);
     let formula = formula.map(|formula| formula.expr);
     let Some(expr) = expr else {
         return formula.and_then(alone);
@@ -104,7 +120,12 @@ pub fn read(text: &str) -> Option<Reading> {
     } else {
         None
     };
-    let others = other.into_iter().chain(formula).chain(second).filter(|other| *other != expr).collect();
+    let others = other
+        .into_iter()
+        .chain(formula)
+        .chain(second)
+        .filter(|other| *other != expr)
+        .collect();
     Some(Reading { expr, others })
 }
 
@@ -115,7 +136,12 @@ fn labelled(text: &str) -> Option<Expr> {
     let plain = !value.any(&|part| {
         matches!(
             part,
-            Expr::Text(_) | Expr::Word(_) | Expr::Choice(..) | Expr::Chain(..) | Expr::List(_) | Expr::Where(..)
+            Expr::Text(_)
+                | Expr::Word(_)
+                | Expr::Choice(..)
+                | Expr::Chain(..)
+                | Expr::List(_)
+                | Expr::Where(..)
         )
     });
     plain.then(|| Expr::Chain(vec![Expr::symbol(&name), value], vec![Relation::Equal]))
@@ -127,8 +153,12 @@ fn circled(text: &str) -> Option<Expr> {
     if text.len() > MAX_CIRCLED || !text.contains(|c: char| is_number(&c)) {
         return None;
     }
-    let rest = |c: char| is_number(&c) || c.is_whitespace() || matches!(c, '、' | ',' | ';' | '和' | '$' | '.');
-    text.chars().all(rest).then(|| Expr::Text(text.chars().filter(is_number).collect::<String>().into()))
+    let rest = |c: char| {
+        is_number(&c) || c.is_whitespace() || matches!(c, '、' | ',' | ';' | '和' | '$' | '.')
+    };
+    text.chars()
+        .all(rest)
+        .then(|| Expr::Text(text.chars().filter(is_number).collect::<String>().into()))
 }
 
 /// What a text says when commas are read in one way.
@@ -141,7 +171,11 @@ struct Said {
 }
 
 fn said(clean: &str, commas: Commas) -> Said {
-    let nothing = Said { expr: None, second: None, joined: false };
+    let nothing = Said {
+        expr: None,
+        second: None,
+        joined: false,
+    };
     let lexed = lexer::lex(clean, commas);
     let joined = lexed.joined_by_comma;
     if lexed.tokens.len() > lexer::MAX_TOKENS {
@@ -153,19 +187,28 @@ fn said(clean: &str, commas: Commas) -> Said {
     }
     let stacked = Cell::new(token::MAX_STACKED);
     let tokens = Tokens::new(&tokens, &stacked);
-    Said { expr: answer::answer(tokens, clean), second: quantity::second_reading(tokens, clean), joined }
+    Said {
+        expr: answer::answer(tokens, clean),
+        second: quantity::second_reading(tokens, clean),
+        joined,
+    }
 }
 
-/// Whether commas between digits could be decimal points: the only one of a text, as in `1000,99`, or all of them where semicolons
-/// separate.
+/// Whether commas between digits could be decimal points: the only one of a text, as in `1000,99`,
+/// or all of them where semicolons separate.
 fn has_decimal_comma(text: &str) -> bool {
     let mut commas = text.match_indices(',').map(|(at, _)| text.split_at(at));
     if text.contains(';') {
         let pointed = |(before, after): (&str, &str)| {
             before.ends_with(|c: char| c.is_ascii_digit())
-                && after.get(1..2).is_some_and(|next| next.bytes().all(|b| b.is_ascii_digit()))
+                && after
+                    .get(1..2)
+                    .is_some_and(|next| next.bytes().all(|b| b.is_ascii_digit()))
         };
-        return text.contains(',') && !text.contains('.') && text.len() < 4_000 && commas.all(pointed);
+        return text.contains(',')
+            && !text.contains('.')
+            && text.len() < 4_000
+            && commas.all(pointed);
     }
     let (Some((before, after)), None) = (commas.next(), commas.next()) else {
         return false;
@@ -173,7 +216,10 @@ fn has_decimal_comma(text: &str) -> bool {
     // Braces separate nothing where they are arguments.
     let count = |brace: u8| before.bytes().filter(|byte| *byte == brace).count();
     let inside = count(b'{') > count(b'}');
-    if text.contains(['.', '(', '[']) || inside && !before.contains("\\frac") || text.contains("\\{") {
+    if text.contains(['.', '(', '['])
+        || inside && !before.contains("\\frac")
+        || text.contains("\\{")
+    {
         return false;
     }
     let after = after.get(1..).unwrap_or_default();
@@ -186,49 +232,90 @@ fn has_decimal_comma(text: &str) -> bool {
         && (places != 3 || before.ends_with('0') && before.trim_end_matches('0').is_empty())
 }
 
-/// Wide blanks as commas where they stand between two statements, as in `x = 1 \quad y = 2`; elsewhere they say nothing.
+/// Wide blanks as commas where they stand between two statements, as in `x = 1 \quad y = 2`;
+/// elsewhere they say nothing.
 fn separated(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
-    let quads = tokens.iter().filter(|token| token.kind == Kind::Quad).count();
+    let quads = tokens
+        .iter()
+        .filter(|token| token.kind == Kind::Quad)
+        .count();
     if quads == 0 {
         return tokens;
     }
     // Each may look at all that stands before it.
     if quads > MAX_QUADS {
-        return tokens.into_iter().filter(|token| token.kind != Kind::Quad).collect();
+        return tokens
+            .into_iter()
+            .filter(|token| token.kind != Kind::Quad)
+            .collect();
     }
-    let states = |run: &[Token<'_>]| run.iter().any(|token| matches!(token.kind, Kind::Relation(_)));
-    let ends = |token: &Token<'_>| matches!(token.kind, Kind::Quad | Kind::Comma | Kind::Semicolon | Kind::Newline);
+    let states = |run: &[Token<'_>]| {
+        run.iter()
+            .any(|token| matches!(token.kind, Kind::Relation(_)))
+    };
+    let ends = |token: &Token<'_>| {
+        matches!(
+            token.kind,
+            Kind::Quad | Kind::Comma | Kind::Semicolon | Kind::Newline
+        )
+    };
     let mut kept: Vec<Token<'_>> = Vec::with_capacity(tokens.len());
     // Where the statement before begins, in what is kept.
     let mut start = 0;
     for (at, token) in tokens.iter().enumerate() {
         if token.kind != Kind::Quad {
-            let blank =
-                at.checked_sub(1).and_then(|before| tokens.get(before)).is_some_and(|before| before.kind == Kind::Quad);
-            kept.push(Token { spaced: token.spaced || blank, ..*token });
+            let blank = at
+                .checked_sub(1)
+                .and_then(|before| tokens.get(before))
+                .is_some_and(|before| before.kind == Kind::Quad);
+            kept.push(Token {
+                spaced: token.spaced || blank,
+                ..*token
+            });
             if ends(token) {
                 start = kept.len();
             }
             continue;
         }
         let after = tokens.get(at + 1..).unwrap_or_default();
-        let next = after.get(..after.iter().position(ends).unwrap_or(after.len())).unwrap_or_default();
-        let open = |run: &[Token<'_>]| run.iter().filter(|token| matches!(token.kind, Kind::Open(_))).count();
-        let close = |run: &[Token<'_>]| run.iter().filter(|token| matches!(token.kind, Kind::Close(_))).count();
+        let next = after
+            .get(..after.iter().position(ends).unwrap_or(after.len()))
+            .unwrap_or_default();
+        let open = |run: &[Token<'_>]| {
+            run.iter()
+                .filter(|token| matches!(token.kind, Kind::Open(_)))
+                .count()
+        };
+        let close = |run: &[Token<'_>]| {
+            run.iter()
+                .filter(|token| matches!(token.kind, Kind::Close(_)))
+                .count()
+        };
         let before = kept.get(start..).unwrap_or_default();
-        let opens = next
-            .first()
-            .is_some_and(|token| matches!(token.kind, Kind::Word(_) | Kind::Number { .. } | Kind::Command(_)));
-        if opens && states(before) && states(next) && open(before) == close(before) && next.len() < 1_000 {
-            kept.push(Token { kind: Kind::Comma, ..*token });
+        let opens = next.first().is_some_and(|token| {
+            matches!(
+                token.kind,
+                Kind::Word(_) | Kind::Number { .. } | Kind::Command(_)
+            )
+        });
+        if opens
+            && states(before)
+            && states(next)
+            && open(before) == close(before)
+            && next.len() < 1_000
+        {
+            kept.push(Token {
+                kind: Kind::Comma,
+                ..*token
+            });
             start = kept.len();
         }
     }
     kept
 }
 
-/// The tokens without brackets that stand directly inside brackets of the same shape: `((x))` says what `(x)` says. Linear, and
-/// no matter how deep.
+/// The tokens without brackets that stand directly inside brackets of the same shape: `((x))` says
+/// what `(x)` says. Linear, and no matter how deep.
 fn unwrapped(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
     let twice = |pair: &[Token<'_>]| match pair {
         [outer, inner] => matches!(outer.kind, Kind::Open(_)) && outer.kind == inner.kind,
@@ -254,7 +341,8 @@ fn unwrapped(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
         }
     }
     let redundant = |at: usize| {
-        let Some(Kind::Open(shape @ (Shape::Group | Shape::End(End::Round)))) = tokens.get(at).map(|token| token.kind)
+        let Some(Kind::Open(shape @ (Shape::Group | Shape::End(End::Round)))) =
+            tokens.get(at).map(|token| token.kind)
         else {
             return false;
         };
@@ -275,5 +363,10 @@ fn unwrapped(tokens: Vec<Token<'_>>) -> Vec<Token<'_>> {
             }
         }
     }
-    tokens.into_iter().zip(dropped).filter(|(_, dropped)| !dropped).map(|(token, _)| token).collect()
+    tokens
+        .into_iter()
+        .zip(dropped)
+        .filter(|(_, dropped)| !dropped)
+        .map(|(token, _)| token)
+        .collect()
 }

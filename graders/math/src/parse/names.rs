@@ -1,5 +1,5 @@
-//! The vocabulary: what each LaTeX command, named character and function name stands for. Only tables; how things combine is the
-//! parser's matter.
+//! The vocabulary: what each LaTeX command, named character and function name stands for. Only
+//! tables; how things combine is the parser's matter.
 
 use super::token::{Kind, Shape};
 use crate::tree::{Constant, End, Expr, Function, NamedSet, Relation};
@@ -31,25 +31,35 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
     let is = |kind| Some(Meaning::Is(kind));
     let relation = |relation| Some(Meaning::Is(Kind::Relation(relation)));
     match name {
-        "left" | "mleft" | "bigl" | "Bigl" | "biggl" | "Biggl" => Some(Meaning::Sizes { opens: true, closes: false }),
-        "right" | "mright" | "bigr" | "Bigr" | "biggr" | "Biggr" => Some(Meaning::Sizes { opens: false, closes: true }),
-        "big" | "Big" | "bigg" | "Bigg" | "middle" | "bigm" | "Bigm" => {
-            Some(Meaning::Sizes { opens: false, closes: false })
-        }
+        "left" | "mleft" | "bigl" | "Bigl" | "biggl" | "Biggl" => Some(Meaning::Sizes {
+            opens: true,
+            closes: false,
+        }),
+        "right" | "mright" | "bigr" | "Bigr" | "biggr" | "Biggr" => Some(Meaning::Sizes {
+            opens: false,
+            closes: true,
+        }),
+        "big" | "Big" | "bigg" | "Bigg" | "middle" | "bigm" | "Bigm" => Some(Meaning::Sizes {
+            opens: false,
+            closes: false,
+        }),
         "quad" | "qquad" => is(Kind::Quad),
-        "displaystyle" | "textstyle" | "scriptstyle" | "limits" | "nolimits" | "noindent" | "boxed" | "fbox" | "bf"
-        | "rm" | "it" | "tt" | "sf" | "cal" | "enspace" | "thinspace" | "medspace" | "thickspace" | "negthinspace"
-        | "hfill" | "newline" | "centering" | "par" | "strut" | "nonumber" | "notag" | "hline" | "Large" | "large"
-        | "huge" | "Huge" | "small" | "mathstrut" | "ensuremath" | "underbrace" | "overbrace" | "variable" | "null"
-        | "relax" | "allowbreak" | "enclose" | "LARGE" | "tiny" | "unicode" | "framebox" => Some(Meaning::Layout),
-        "phantom" | "hphantom" | "vphantom" | "colorbox" | "color" | "textcolor" | "label" | "tag" | "hspace"
-        | "vspace" | "hskip" | "kern" | "mspace" | "fontsize" => Some(Meaning::LayoutWithArgument),
-        "text" | "textbf" | "textit" | "textrm" | "textnormal" | "textsf" | "texttt" | "mbox" | "hbox" | "mathrm"
-        | "operatorname" | "mathop" | "emph" | "textup" | "textsc" | "mathtt" | "underline" | "uline" => {
-            Some(Meaning::Words)
+        "displaystyle" | "textstyle" | "scriptstyle" | "limits" | "nolimits" | "noindent"
+        | "boxed" | "fbox" | "bf" | "rm" | "it" | "tt" | "sf" | "cal" | "enspace" | "thinspace"
+        | "medspace" | "thickspace" | "negthinspace" | "hfill" | "newline" | "centering"
+        | "par" | "strut" | "nonumber" | "notag" | "hline" | "Large" | "large" | "huge"
+        | "Huge" | "small" | "mathstrut" | "ensuremath" | "underbrace" | "overbrace"
+        | "variable" | "null" | "relax" | "allowbreak" | "enclose" | "LARGE" | "tiny"
+        | "unicode" | "framebox" => Some(Meaning::Layout),
+        "phantom" | "hphantom" | "vphantom" | "colorbox" | "color" | "textcolor" | "label"
+        | "tag" | "hspace" | "vspace" | "hskip" | "kern" | "mspace" | "fontsize" => {
+            Some(Meaning::LayoutWithArgument)
         }
-        "mathbf" | "boldsymbol" | "bm" | "mathit" | "mathsf" | "mathcal" | "mathscr" | "mathfrak" | "pmb"
-        | "mathnormal" | "bold" | "Bbb" => Some(Meaning::Style),
+        "text" | "textbf" | "textit" | "textrm" | "textnormal" | "textsf" | "texttt" | "mbox"
+        | "hbox" | "mathrm" | "operatorname" | "mathop" | "emph" | "textup" | "textsc"
+        | "mathtt" | "underline" | "uline" => Some(Meaning::Words),
+        "mathbf" | "boldsymbol" | "bm" | "mathit" | "mathsf" | "mathcal" | "mathscr"
+        | "mathfrak" | "pmb" | "mathnormal" | "bold" | "Bbb" => Some(Meaning::Style),
         "mathbb" | "mathds" => Some(Meaning::Blackboard),
         "begin" => Some(Meaning::Environment { begins: true }),
         "end" => Some(Meaning::Environment { begins: false }),
@@ -80,7 +90,9 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "rceil" | "urcorner" => is(Close(Shape::Ceil)),
         "colon" => is(Kind::Colon),
         "prime" => is(Kind::Prime),
-        "ldots" | "dots" | "cdots" | "dotsc" | "dotsb" | "dotsm" | "dotso" | "hdots" => is(Kind::Ellipsis),
+        "ldots" | "dots" | "cdots" | "dotsc" | "dotsb" | "dotsm" | "dotso" | "hdots" => {
+            is(Kind::Ellipsis)
+        }
         "degree" => is(Kind::Degree),
         "pounds" => is(Kind::Currency('£')),
         "euro" => is(Kind::Currency('€')),
@@ -97,14 +109,18 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "gt" => relation(Relation::Greater),
         "leq" | "le" | "leqslant" | "leqq" | "lessgtr" => relation(Relation::LessEqual),
         "geq" | "ge" | "geqslant" | "geqq" => relation(Relation::GreaterEqual),
-        "approx" | "thickapprox" | "approxeq" | "doteq" | "fallingdotseq" => relation(Relation::Approx),
+        "approx" | "thickapprox" | "approxeq" | "doteq" | "fallingdotseq" => {
+            relation(Relation::Approx)
+        }
         "equiv" => relation(Relation::Congruent),
         "in" | "isin" => relation(Relation::In),
         "notin" => relation(Relation::NotIn),
         "subset" | "subseteq" | "subsetneq" | "subsetneqq" => relation(Relation::Subset),
         "supset" | "supseteq" | "supsetneq" => relation(Relation::Superset),
         "ni" | "owns" => relation(Relation::Contains),
-        "to" | "rightarrow" | "mapsto" | "longrightarrow" | "longmapsto" => relation(Relation::Maps),
+        "to" | "rightarrow" | "mapsto" | "longrightarrow" | "longmapsto" => {
+            relation(Relation::Maps)
+        }
         "Rightarrow" | "implies" | "Longrightarrow" => relation(Relation::Implies),
         "iff" | "Leftrightarrow" | "Longleftrightarrow" => relation(Relation::Equivalent),
         "perp" | "bot" => relation(Relation::Perpendicular),
@@ -126,14 +142,13 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "circ" => is(Command("circ")),
         "overline" | "bar" | "widebar" => is(Command("overline")),
         "dot" => is(Command("dot")),
-        "vec" | "overrightarrow" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot" | "overset" | "underset"
-        | "stackrel" | "overarc" | "wideparen" => is(Command(name)),
+        "vec" | "overrightarrow" | "hat" | "widehat" | "tilde" | "widetilde" | "ddot"
+        | "overset" | "underset" | "stackrel" | "overarc" | "wideparen" => is(Command(name)),
         "substack" => Some(Meaning::Layout),
-        "angle" | "triangle" | "square" | "Box" | "Delta" | "nabla" | "forall" | "exists" | "partial" | "hbar"
-        | "ell" | "aleph" | "therefore" | "because" | "checkmark" | "measuredangle" | "odot" | "oplus" | "otimes"
-        | "neg" | "lnot" | "complement" | "mho" | "diamond" | "Diamond" | "blacksquare" | "dagger" | "top" => {
-            is(Command(name))
-        }
+        "angle" | "triangle" | "square" | "Box" | "Delta" | "nabla" | "forall" | "exists"
+        | "partial" | "hbar" | "ell" | "aleph" | "therefore" | "because" | "checkmark"
+        | "measuredangle" | "odot" | "oplus" | "otimes" | "neg" | "lnot" | "complement" | "mho"
+        | "diamond" | "Diamond" | "blacksquare" | "dagger" | "top" => is(Command(name)),
         "Re" => is(Command("re")),
         "Im" => is(Command("im")),
         "R" | "Reals" | "reals" => is(Command("Reals")),
@@ -141,9 +156,13 @@ pub(crate) fn command(name: &str) -> Option<Meaning<'_>> {
         "Z" => is(Command("Integers")),
         "Q" => is(Command("Rationals")),
         "C" => is(Command("Complexes")),
-        "mathord" | "mathrel" | "mathbin" | "mathopen" | "mathclose" | "mathpunct" => Some(Meaning::Layout),
+        "mathord" | "mathrel" | "mathbin" | "mathopen" | "mathclose" | "mathpunct" => {
+            Some(Meaning::Layout)
+        }
         "transpose" | "intercal" => is(Command("transpose")),
-        other => greek(other).or_else(|| function_name(other)).map(|name| Meaning::Is(Command(name))),
+        other => greek(other)
+            .or_else(|| function_name(other))
+            .map(|name| Meaning::Is(Command(name))),
     }
 }
 
@@ -156,10 +175,10 @@ pub(crate) fn greek(name: &str) -> Option<&str> {
         "varrho" => "rho",
         "varsigma" => "sigma",
         "varkappa" => "kappa",
-        "Gamma" | "Lambda" | "Omega" | "Phi" | "Pi" | "Psi" | "Sigma" | "Theta" | "Upsilon" | "Xi" | "alpha"
-        | "beta" | "chi" | "delta" | "epsilon" | "eta" | "gamma" | "iota" | "kappa" | "lambda" | "mu" | "nu"
-        | "omega" | "omicron" | "phi" | "pi" | "psi" | "rho" | "sigma" | "tau" | "theta" | "upsilon" | "xi"
-        | "zeta" => name,
+        "Gamma" | "Lambda" | "Omega" | "Phi" | "Pi" | "Psi" | "Sigma" | "Theta" | "Upsilon"
+        | "Xi" | "alpha" | "beta" | "chi" | "delta" | "epsilon" | "eta" | "gamma" | "iota"
+        | "kappa" | "lambda" | "mu" | "nu" | "omega" | "omicron" | "phi" | "pi" | "psi" | "rho"
+        | "sigma" | "tau" | "theta" | "upsilon" | "xi" | "zeta" => name,
         _ => return None,
     })
 }
@@ -184,9 +203,10 @@ pub(crate) fn function_name(name: &str) -> Option<&str> {
         "Arg" => "arg",
         "Re" => "re",
         "Im" => "im",
-        "abs" | "arccos" | "arccot" | "arcosh" | "arcsin" | "arctan" | "arg" | "arsinh" | "artanh" | "ceil" | "cis"
-        | "cos" | "cosh" | "cot" | "coth" | "csc" | "csch" | "det" | "exp" | "floor" | "gcd" | "lcm" | "lg" | "ln"
-        | "log" | "max" | "min" | "sec" | "sech" | "sgn" | "sin" | "sinh" | "tan" | "tanh" => name,
+        "abs" | "arccos" | "arccot" | "arcosh" | "arcsin" | "arctan" | "arg" | "arsinh"
+        | "artanh" | "ceil" | "cis" | "cos" | "cosh" | "cot" | "coth" | "csc" | "csch" | "det"
+        | "exp" | "floor" | "gcd" | "lcm" | "lg" | "ln" | "log" | "max" | "min" | "sec"
+        | "sech" | "sgn" | "sin" | "sinh" | "tan" | "tanh" => name,
         _ => return None,
     })
 }
@@ -238,8 +258,8 @@ pub(crate) fn value(name: &str) -> Option<Expr> {
         "Naturals" => Expr::Named(NamedSet::Naturals),
         "Rationals" => Expr::Named(NamedSet::Rationals),
         "Complexes" => Expr::Named(NamedSet::Complexes),
-        "square" | "triangle" | "Delta" | "ell" | "hbar" | "odot" | "nabla" | "partial" | "aleph" | "mho"
-        | "diamond" | "checkmark" | "dagger" | "top" => Expr::symbol(name),
+        "square" | "triangle" | "Delta" | "ell" | "hbar" | "odot" | "nabla" | "partial"
+        | "aleph" | "mho" | "diamond" | "checkmark" | "dagger" | "top" => Expr::symbol(name),
         _ => return greek(name).map(Expr::symbol),
     })
 }
@@ -373,5 +393,7 @@ pub(crate) fn script(c: char) -> Option<(char, bool)> {
         let at = from.chars().position(|own| own == c)?;
         to.chars().nth(at)
     };
-    find(SUPER, SUPER_PLAIN).map(|plain| (plain, true)).or_else(|| find(SUB, SUB_PLAIN).map(|plain| (plain, false)))
+    find(SUPER, SUPER_PLAIN)
+        .map(|plain| (plain, true))
+        .or_else(|| find(SUB, SUB_PLAIN).map(|plain| (plain, false)))
 }

@@ -1,5 +1,5 @@
-//! What a short text looks like once LaTeX has set it: `50\text{ cm}^{2}` prints `50 cm^2`. For the readers of units, dates and
-//! number words, which know characters and no commands.
+//! What a short text looks like once LaTeX has set it: `50\text{ cm}^{2}` prints `50 cm^2`. For the
+//! readers of units, dates and number words, which know characters and no commands.
 
 /// Longest text printed, in bytes. Longer ones are no quantity, date or number anybody writes.
 pub(crate) const LONGEST: usize = 240;
@@ -48,7 +48,11 @@ fn append(text: &str, out: &mut String, depth: usize) -> Option<()> {
             other => out.push(other),
         }
         // `⁻²` is one power.
-        if let Some(stem) = out.strip_suffix("^-^2").or_else(|| out.strip_suffix("^-^3")).map(str::len) {
+        if let Some(stem) = out
+            .strip_suffix("^-^2")
+            .or_else(|| out.strip_suffix("^-^3"))
+            .map(str::len)
+        {
             let digit = out.pop();
             out.truncate(stem);
             out.push_str("^-");
@@ -73,7 +77,9 @@ fn raised(out: &mut String, sign: char) {
 
 /// Prints the command at the start of `rest`; what comes after it.
 fn command<'a>(rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str> {
-    let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+    let len = rest
+        .find(|c: char| !c.is_ascii_alphabetic())
+        .unwrap_or(rest.len());
     if len == 0 {
         let c = rest.chars().next()?;
         match c {
@@ -88,9 +94,9 @@ fn command<'a>(rest: &'a str, out: &mut String, depth: usize) -> Option<&'a str>
     // Blanks after a command's name are not printed.
     let after = after.trim_start();
     match name {
-        "text" | "mathrm" | "textrm" | "rm" | "mbox" | "textbf" | "mathbf" | "bf" | "textit" | "mathit"
-        | "textnormal" | "mathsf" | "textsf" | "texttt" | "mathtt" | "operatorname" | "left" | "right"
-        | "displaystyle" | "unit" | "boldsymbol" | "bm" | "boxed" => {}
+        "text" | "mathrm" | "textrm" | "rm" | "mbox" | "textbf" | "mathbf" | "bf" | "textit"
+        | "mathit" | "textnormal" | "mathsf" | "textsf" | "texttt" | "mathtt" | "operatorname"
+        | "left" | "right" | "displaystyle" | "unit" | "boldsymbol" | "bm" | "boxed" => {}
         "quad" | "qquad" | "thinspace" | "space" | "enspace" => out.push(' '),
         "cdot" | "times" | "cdotp" | "ast" => out.push('·'),
         "circ" | "degree" | "textdegree" => raised(out, '°'),
@@ -182,10 +188,19 @@ mod tests {
     fn commands_print_what_they_set() {
         assert_eq!(printed(r"50\text{ cm}^{2}").as_deref(), Some("50 cm^2"));
         assert_eq!(printed(r"25\,^{\circ} \text C").as_deref(), Some("25 ° C"));
-        assert_eq!(printed(r"2\frac12\ \mu\mathrm{F}").as_deref(), Some("2 1/2 μF"));
-        assert_eq!(printed(r"\frac{\text{miles}}{\text{hour}}").as_deref(), Some("(miles)/(hour)"));
+        assert_eq!(
+            printed(r"2\frac12\ \mu\mathrm{F}").as_deref(),
+            Some("2 1/2 μF")
+        );
+        assert_eq!(
+            printed(r"\frac{\text{miles}}{\text{hour}}").as_deref(),
+            Some("(miles)/(hour)")
+        );
         assert_eq!(printed("m s⁻²").as_deref(), Some("m s^-2"));
-        assert_eq!(printed(r"30^\circ15^\prime30''").as_deref(), Some("30°15'30\""));
+        assert_eq!(
+            printed(r"30^\circ15^\prime30''").as_deref(),
+            Some("30°15'30\"")
+        );
         assert_eq!(printed(r"\sqrt{2}"), None);
     }
 }

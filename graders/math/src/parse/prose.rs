@@ -1,4 +1,5 @@
-//! Where an answer is language and not mathematics: whether tokens are words, and what the words are.
+//! Where an answer is language and not mathematics: whether tokens are words, and what the words
+//! are.
 
 use super::call;
 use super::names;
@@ -9,11 +10,14 @@ use crate::tree::{Expr, NamedSet};
 /// Longest text that may name the real numbers, articles included, in bytes.
 const LONGEST_NAME_OF_REALS: usize = 60;
 
-/// Whether a piece begins like a sentence: two words side by side, or a word no formula begins with.
+/// Whether a piece begins like a sentence: two words side by side, or a word no formula begins
+/// with.
 pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     let unknown = |kind: Option<Kind<'_>>| match kind {
         Some(Kind::Word(word)) => {
-            word.chars().count() > 1 && names::function_name(word).is_none() && names::value(word).is_none()
+            word.chars().count() > 1
+                && names::function_name(word).is_none()
+                && names::value(word).is_none()
         }
         _ => false,
     };
@@ -23,25 +27,36 @@ pub(crate) fn begins_sentence(piece: Tokens<'_, '_>) -> bool {
     {
         return true;
     }
-    let long = |kind: Option<Kind<'_>>| matches!(kind, Some(Kind::Word(word)) if word.chars().count() > 3);
+    let long =
+        |kind: Option<Kind<'_>>| matches!(kind, Some(Kind::Word(word)) if word.chars().count() > 3);
     unknown(piece.first()) && unknown(piece.kind(1)) && (long(piece.first()) || long(piece.kind(1)))
 }
 
-/// Whether the first of these tokens, letters such as `at`, is followed by what only follows a factor.
+/// Whether the first of these tokens, letters such as `at`, is followed by what only follows a
+/// factor.
 pub(crate) fn is_operand(piece: Tokens<'_, '_>) -> bool {
     let operator = matches!(
         piece.kind(1),
-        Some(Kind::Caret | Kind::Underscore | Kind::Plus | Kind::Minus | Kind::Slash | Kind::Times | Kind::Relation(_))
+        Some(
+            Kind::Caret
+                | Kind::Underscore
+                | Kind::Plus
+                | Kind::Minus
+                | Kind::Slash
+                | Kind::Times
+                | Kind::Relation(_)
+        )
     );
     let tight = piece.run().get(1).is_some_and(|token| !token.spaced) || piece.kind(2).is_some();
     operator && tight && matches!(piece.first(), Some(Kind::Word(word)) if word.len() < 3)
 }
 
-/// Whether a piece with operators in it is letters joined by them, as in `-kx`, `ad-bc`, `AB:CD`: runs of letters that are factors or
-/// the name of a segment.
+/// Whether a piece with operators in it is letters joined by them, as in `-kx`, `ad-bc`, `AB:CD`:
+/// runs of letters that are factors or the name of a segment.
 fn is_formula(piece: Tokens<'_, '_>) -> bool {
     let run = piece.run();
-    let operator = |kind: Kind<'_>| matches!(kind, Kind::Minus | Kind::Bang | Kind::Colon | Kind::Prime);
+    let operator =
+        |kind: Kind<'_>| matches!(kind, Kind::Minus | Kind::Bang | Kind::Colon | Kind::Prime);
     let joined = run.iter().any(|token| operator(token.kind));
     // `don't` is one word.
     let elided = run.windows(3).any(|three| match three {
@@ -58,7 +73,8 @@ fn is_formula(piece: Tokens<'_, '_>) -> bool {
         && run.iter().all(|token| match token.kind {
             Kind::Word(word) => {
                 let segment = word.len() < 4 && word.bytes().all(|b| b.is_ascii_uppercase());
-                (call::is_product(word) || segment) && (word.len() < 2 || !text::is_plain(&word.to_lowercase()))
+                (call::is_product(word) || segment)
+                    && (word.len() < 2 || !text::is_plain(&word.to_lowercase()))
             }
             Kind::Styled(_) => true,
             kind => operator(kind),
@@ -74,7 +90,8 @@ pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
     for token in piece.run() {
         match token.kind {
             Kind::Word(word) => {
-                let shape = matches!(word, "triangle" | "square" | "diamond" | "top") && among_words;
+                let shape =
+                    matches!(word, "triangle" | "square" | "diamond" | "top") && among_words;
                 if names::function_name(word).is_some() && word.len() > 2
                     || names::value(word).is_some() && !shape
                     || matches!(word, "sqrt" | "inf" | "infinity" | "oo" | "infty")
@@ -84,8 +101,13 @@ pub(crate) fn is_prose(piece: Tokens<'_, '_>) -> bool {
                 words += usize::from(word.chars().count() > 1 || !word.is_ascii());
             }
             Kind::Text(_) => words += 1,
-            Kind::Styled(_) | Kind::Stray(_) | Kind::Minus | Kind::Prime | Kind::Bang | Kind::Colon | Kind::Newline => {
-            }
+            Kind::Styled(_)
+            | Kind::Stray(_)
+            | Kind::Minus
+            | Kind::Prime
+            | Kind::Bang
+            | Kind::Colon
+            | Kind::Newline => {}
             _ => return false,
         }
     }
@@ -112,7 +134,10 @@ pub(crate) fn words(piece: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     }
     let plain = text::spoken(piece.text(source));
     if plain.len() <= LONGEST_NAME_OF_REALS
-        && matches!(text::comparable(&plain).as_str(), "all real numbers" | "all reals" | "set of all real numbers")
+        && matches!(
+            text::comparable(&plain).as_str(),
+            "all real numbers" | "all reals" | "set of all real numbers"
+        )
     {
         return Some(Expr::Named(NamedSet::Reals));
     }
@@ -181,19 +206,41 @@ mod tests {
     use crate::tree::Expr;
 
     fn is_text(text: &str) -> bool {
-        matches!(read(text).map(|reading| reading.expr), Some(Expr::Text(_) | Expr::Word(_)))
+        matches!(
+            read(text).map(|reading| reading.expr),
+            Some(Expr::Text(_) | Expr::Word(_))
+        )
     }
 
     #[test]
     fn letters_with_operators_are_formulas() {
-        for text in ["-kx", "-xyz", "-mgh", "ad-bc", "AB-CD", "AB:CD", r"s=ut+\frac12at^2", "at+b", "v=u+at"] {
+        for text in [
+            "-kx",
+            "-xyz",
+            "-mgh",
+            "ad-bc",
+            "AB-CD",
+            "AB:CD",
+            r"s=ut+\frac12at^2",
+            "at+b",
+            "v=u+at",
+        ] {
             assert!(read(text).is_some() && !is_text(text), "{text}");
         }
     }
 
     #[test]
     fn words_with_dashes_are_words() {
-        for text in ["right-angled", "-apple", "-yes", "don't know", "x-axis", "yes - no", "non-negative", "yes!"] {
+        for text in [
+            "right-angled",
+            "-apple",
+            "-yes",
+            "don't know",
+            "x-axis",
+            "yes - no",
+            "non-negative",
+            "yes!",
+        ] {
             assert!(is_text(text), "{text}");
         }
     }

@@ -1,4 +1,5 @@
-//! What stands raised or lowered: powers, degrees with their minutes, subscripts that are names, bases or binomials.
+//! What stands raised or lowered: powers, degrees with their minutes, subscripts that are names,
+//! bases or binomials.
 
 use std::ops::Neg as _;
 
@@ -17,17 +18,29 @@ pub(crate) fn degrees<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> (Tokens<'t, 
     let mut least = 1;
     // One mark for minutes, two for seconds.
     while parts.len() < 3
-        && let (Some(Kind::Number { text, point }), Some(Kind::Prime)) = (rest.first(), rest.kind(1))
+        && let (Some(Kind::Number { text, point }), Some(Kind::Prime)) =
+            (rest.first(), rest.kind(1))
     {
-        let marks = if rest.kind(2) == Some(Kind::Prime) { 2 } else { 1 };
+        let marks = if rest.kind(2) == Some(Kind::Prime) {
+            2
+        } else {
+            1
+        };
         let Some(value) = literal::number(text, point).filter(|_| marks >= least) else {
             break;
         };
-        parts.push(Expr::quotient(value, Expr::int(if marks == 1 { 60 } else { 3_600 })));
+        parts.push(Expr::quotient(
+            value,
+            Expr::int(if marks == 1 { 60 } else { 3_600 }),
+        ));
         rest = rest.skip(1 + marks);
         least = marks + 1;
     }
-    let all = if parts.len() == 1 { parts.pop().unwrap_or(Expr::Ellipsis) } else { Expr::Sum(parts) };
+    let all = if parts.len() == 1 {
+        parts.pop().unwrap_or(Expr::Ellipsis)
+    } else {
+        Expr::Sum(parts)
+    };
     (rest, Expr::Quantity(Box::new(all), "°".into()))
 }
 
@@ -92,7 +105,11 @@ fn one_sided(base: Expr, sign: Option<Kind<'_>>) -> Expr {
     if base == Expr::Named(NamedSet::Reals) {
         return half_line(sign == Some(Kind::Plus), false);
     }
-    let name = if sign == Some(Kind::Plus) { "from above" } else { "from below" };
+    let name = if sign == Some(Kind::Plus) {
+        "from above"
+    } else {
+        "from below"
+    };
     Expr::Apply(name.into(), vec![base])
 }
 
@@ -128,7 +145,9 @@ pub(crate) fn exponent<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a> {
 /// The tokens of a subscript as part of a name.
 pub(crate) fn subscript_text<'t, 'a>(input: Tokens<'t, 'a>) -> Parsed<'t, 'a, String> {
     let text = |kind: Kind<'a>| match kind {
-        Kind::Number { text, .. } | Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => Some(text),
+        Kind::Number { text, .. } | Kind::Word(text) | Kind::Text(text) | Kind::Styled(text) => {
+            Some(text)
+        }
         Kind::Command(text) => Some(text),
         Kind::Comma => Some(","),
         Kind::Plus => Some("+"),
@@ -191,7 +210,9 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
             let (rest, from) = call::argument(input.skip(1))?;
             Ok((rest, Expr::Apply(format!("{name}_").into(), vec![from])))
         }
-        Expr::Symbol(name) if literal::are_digits(&name) && literal::base_ahead(input).is_some() => {
+        Expr::Symbol(name)
+            if literal::are_digits(&name) && literal::base_ahead(input).is_some() =>
+        {
             let (rest, text) = subscript_text(input.skip(1))?;
             match literal::base(&text) {
                 Some(base) => Ok((rest, Expr::Based(name, base))),
@@ -206,7 +227,10 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
                 Expr::Constant(Constant::I) => format!("i_{{{text}}}").into(),
                 _ => format!("pi_{{{text}}}").into(),
             };
-            if rest.first() == Some(Kind::Open(Shape::End(End::Round))) && !rest.spaced() && apply::applies(&name) {
+            if rest.first() == Some(Kind::Open(Shape::End(End::Round)))
+                && !rest.spaced()
+                && apply::applies(&name)
+            {
                 return apply::apply(rest, &name);
             }
             Ok((rest, Expr::Symbol(name)))
@@ -219,7 +243,10 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
         }
         Expr::Apply(name, arguments) => {
             let (rest, text) = subscript_text(input.skip(1))?;
-            Ok((rest, Expr::Apply(format!("{name}_{{{text}}}").into(), arguments)))
+            Ok((
+                rest,
+                Expr::Apply(format!("{name}_{{{text}}}").into(), arguments),
+            ))
         }
         Expr::Named(NamedSet::Reals) => {
             let (rest, text) = subscript_text(input.skip(1))?;
@@ -235,7 +262,8 @@ pub(crate) fn subscript<'t, 'a>(input: Tokens<'t, 'a>, base: Expr) -> Parsed<'t,
     }
 }
 
-/// `C_n^k`: a subscript with a superscript after it, both of them numbers or, for choices, single letters.
+/// `C_n^k`: a subscript with a superscript after it, both of them numbers or, for choices, single
+/// letters.
 fn is_binomial(input: Tokens<'_, '_>, name: &str) -> bool {
     let simple = |kind: Option<Kind<'_>>| {
         matches!(kind, Some(Kind::Number { .. }))
@@ -244,7 +272,8 @@ fn is_binomial(input: Tokens<'_, '_>, name: &str) -> bool {
     let mut at = 1;
     for after in [Kind::Caret, Kind::Caret] {
         if input.kind(at) == Some(Kind::Open(Shape::Group)) {
-            if !simple(input.kind(at + 1)) || input.kind(at + 2) != Some(Kind::Close(Shape::Group)) {
+            if !simple(input.kind(at + 1)) || input.kind(at + 2) != Some(Kind::Close(Shape::Group))
+            {
                 return false;
             }
             at += 3;

@@ -1,6 +1,8 @@
-//! What a plain sentence says, where an answer is one: the name it is about (`Anna wins`), or the word it ends with (`The … is odd`).
+//! What a plain sentence says, where an answer is one: the name it is about (`Anna wins`), or the
+//! word it ends with (`The … is odd`).
 //!
-//! Refuses sentences that negate, compare, offer something else or speak of more than one name: they have no one answer.
+//! Refuses sentences that negate, compare, offer something else or speak of more than one name:
+//! they have no one answer.
 
 use super::text;
 
@@ -12,38 +14,47 @@ const MAX_SENTENCE: usize = 400;
 
 /// Whether a word takes back, restricts or turns what a sentence says.
 fn turns(word: &str) -> bool {
-    const TURNING: &str = "\
-        not no never cannot cant wont dont doesnt didnt isnt arent wasnt werent hasnt havent shouldnt wouldnt couldnt nor \
-        neither none nobody nothing without except but or if unless only when while than though although however \
-        lose loses lost losing loser fail fails failed failing false wrong incorrect unable impossible unless either both \
-        fewer less worse maybe perhaps may might could possibly probably instead rather";
+    const TURNING: &str = "not no never cannot cant wont dont doesnt didnt isnt arent wasnt \
+        werent hasnt havent shouldnt wouldnt couldnt nor neither none nobody nothing without \
+        except but or if unless only when while than though although however lose loses lost \
+        losing loser fail fails failed failing false wrong incorrect unable impossible unless \
+        either both fewer less worse maybe perhaps may might could possibly probably instead \
+        rather";
     TURNING.split(' ').any(|other| other == word)
 }
 
-/// Whether a word after a subject is its verb. A list, because endings do not tell: `right angles` and `right angled` say nothing.
+/// Whether a word after a subject is its verb. A list, because endings do not tell: `right angles`
+/// and `right angled` say nothing.
 fn is_verb(word: &str) -> bool {
-    const VERBS: &str = "\
-        is are was were has have had will would can must should shall does did always \
-        wins won win gets got get plays played moves moved goes went takes took makes made receives received gives gave runs ran \
-        finishes finished leads led arrives arrived scores scored pays paid earns earned sits sat stands stood serves served lies \
-        lied tells told knows knew starts started begins began comes came holds held owns owned keeps kept needs needed wants \
-        wanted works worked reads read writes wrote speaks spoke said says weighs weighed costs cost chooses chose draws drew \
-        reaches reached passes passed ends ended eats ate buys bought sells sold picks picked guesses guessed stays stayed lives \
-        lived visits visited walks walked helps helped spends spent collects collected completes completed belongs belonged";
+    const VERBS: &str = "is are was were has have had will would can must should shall does did \
+        always wins won win gets got get plays played moves moved goes went takes took makes made \
+        receives received gives gave runs ran finishes finished leads led arrives arrived scores \
+        scored pays paid earns earned sits sat stands stood serves served lies lied tells told \
+        knows knew starts started begins began comes came holds held owns owned keeps kept needs \
+        needed wants wanted works worked reads read writes wrote speaks spoke said says weighs \
+        weighed costs cost chooses chose draws drew reaches reached passes passed ends ended eats \
+        ate buys bought sells sold picks picked guesses guessed stays stayed lives lived visits \
+        visited walks walked helps helped spends spent collects collected completes completed \
+        belongs belonged";
     VERBS.split(' ').any(|verb| verb == word)
 }
 
 /// Whether a word stands for something named before.
 fn is_pronoun(word: &str) -> bool {
-    const PRONOUNS: &str = "\
-        it this that these those there they he she we you i who what which one some all each every any everyone \
-        everybody someone answer result solution value";
+    const PRONOUNS: &str = "it this that these those there they he she we you i who what which \
+        one some all each every any everyone everybody someone answer result solution value";
     PRONOUNS.split(' ').any(|other| other == word)
 }
 
-/// Whether `subject` is what `sentence` is about, and says nothing else than the sentence: `Anna` of `Anna wins the game`.
+/// Whether `subject` is what `sentence` is about, and says nothing else than the sentence: `Anna`
+/// of `Anna wins the game`.
 pub(crate) fn is_about(sentence: &str, subject: &str) -> bool {
-    let about = |text: &str| text::comparable(text).split(' ').map(str::to_owned).collect::<Vec<_>>();
+    let about = |text: &str| {
+        text::comparable(text)
+            .split(' ')
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
     if sentence.len() > MAX_SENTENCE || predicate(sentence).is_some() {
         return false;
     }
@@ -54,12 +65,16 @@ pub(crate) fn is_about(sentence: &str, subject: &str) -> bool {
     }
     let mut subject = about(subject);
     let single = subject.iter().all(|word| word.chars().count() < 2);
-    if single || subject.len() > MAX_SUBJECT || subject.first().is_none_or(|word| is_pronoun(word)) {
+    if single || subject.len() > MAX_SUBJECT || subject.first().is_none_or(|word| is_pronoun(word))
+    {
         return false;
     }
     let lower: Vec<String> = said.iter().map(|word| word.to_lowercase()).collect();
     // `first` is the first player.
-    if lower.get(subject.len()).is_some_and(|word| word == "player") {
+    if lower
+        .get(subject.len())
+        .is_some_and(|word| word == "player")
+    {
         subject.push("player".to_owned());
     }
     if subject.len() + 1 > lower.len() || !lower.starts_with(&subject) {
@@ -91,7 +106,9 @@ pub(crate) fn predicate(sentence: &str) -> Option<String> {
         return None;
     }
     let words: Vec<&str> = words.collect();
-    let is = words.iter().position(|word| matches!(*word, "is" | "are"))?;
+    let is = words
+        .iter()
+        .position(|word| matches!(*word, "is" | "are"))?;
     let word = *words.get(is + 1)?;
     let alone = is > 0 && is + 2 == words.len() && word.chars().all(char::is_alphabetic);
     (alone && !words.iter().any(|word| turns(&word.to_lowercase()))).then(|| word.to_owned())
@@ -115,7 +132,10 @@ mod tests {
         assert!(!is_about("Clara loses", "Clara"));
         assert!(!is_about("Clara beats Dora", "Clara"));
         assert!(!is_about("Clara and Dora win", "Clara"));
-        assert!(!is_about("The first player beats the second player", "first player"));
+        assert!(!is_about(
+            "The first player beats the second player",
+            "first player"
+        ));
         assert!(!is_about("Clara wins if she starts", "Clara"));
         assert!(!is_about("It is odd", "It"));
         assert!(!is_about("Right angles", "right"));
@@ -125,7 +145,10 @@ mod tests {
 
     #[test]
     fn a_sentence_says_one_word_of_its_subject() {
-        assert_eq!(predicate(r"The shifted function $g(x)+2$ is even.").as_deref(), Some("even"));
+        assert_eq!(
+            predicate(r"The shifted function $g(x)+2$ is even.").as_deref(),
+            Some("even")
+        );
         assert_eq!(predicate("The function is not even"), None);
         assert_eq!(predicate("The function is even if it is shifted"), None);
         assert!(!is_about("The function is even", "function"));

@@ -1,11 +1,14 @@
-//! Words in a form in which they can be compared: what is left after typography and articles are gone.
+//! Words in a form in which they can be compared: what is left after typography and articles are
+//! gone.
 //!
-//! Marks beside digits are no typography (`-3`, `2.5`, `1:2`, `5!`), nor is the case of short letters that spell no word (`Mg`, `Rr`).
+//! Marks beside digits are no typography (`-3`, `2.5`, `1:2`, `5!`), nor is the case of short
+//! letters that spell no word (`Mg`, `Rr`).
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
-/// Longest text that is compared as words, in bytes; of a longer one only case and blanks say nothing.
+/// Longest text that is compared as words, in bytes; of a longer one only case and blanks say
+/// nothing.
 const LONGEST: usize = 4_000;
 
 /// Commands that only change how words look.
@@ -40,7 +43,8 @@ pub(crate) fn comparable(text: &str) -> String {
     without_articles(&spoken).to_lowercase()
 }
 
-/// As [`comparable`], with the case of words of up to three letters that are no plain words: `CO` is not `Co`.
+/// As [`comparable`], with the case of words of up to three letters that are no plain words: `CO`
+/// is not `Co`.
 pub(crate) fn cased(text: &str) -> String {
     if text.len() > LONGEST {
         return plainly(text);
@@ -82,7 +86,9 @@ pub(crate) fn spoken(text: &str) -> String {
     while let Some(c) = rest.chars().next() {
         // Most of a text is runs of letters, which stay as they are.
         if c.is_alphanumeric() {
-            let run = rest.find(|c: char| !c.is_alphanumeric()).unwrap_or(rest.len());
+            let run = rest
+                .find(|c: char| !c.is_alphanumeric())
+                .unwrap_or(rest.len());
             let (letters, after) = rest.split_at(run);
             plain.push_str(letters);
             rest = after;
@@ -93,7 +99,9 @@ pub(crate) fn spoken(text: &str) -> String {
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
         let next = rest.chars().next().unwrap_or(' ');
         if c == '\\' {
-            let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+            let len = rest
+                .find(|c: char| !c.is_ascii_alphabetic())
+                .unwrap_or(rest.len());
             let command = rest.get(..len).unwrap_or_default();
             if !is_layout(command) && len > 0 {
                 plain.push('\\');
@@ -101,8 +109,10 @@ pub(crate) fn spoken(text: &str) -> String {
             }
             blank(&mut plain);
             rest = rest.get(len..).unwrap_or_default();
-        } else if matches!(c, '+' | '*' | '/' | '^' | '=' | '<' | '>' | '_' | '%' | '√' | '±' | '×' | '≤' | '≥' | '≠')
-            || is_mark(c, before, next)
+        } else if matches!(
+            c,
+            '+' | '*' | '/' | '^' | '=' | '<' | '>' | '_' | '%' | '√' | '±' | '×' | '≤' | '≥' | '≠'
+        ) || is_mark(c, before, next)
             || c == '!' && before.is_ascii_digit()
         {
             plain.push(c);
@@ -117,7 +127,10 @@ pub(crate) fn spoken(text: &str) -> String {
             if last_word_is_letter(&plain) && !next.is_alphabetic() {
                 plain.push('\'');
             }
-        } else if c == '(' && rest.starts_with("s)") && plain.chars().rev().take(3).all(char::is_alphabetic) {
+        } else if c == '('
+            && rest.starts_with("s)")
+            && plain.chars().rev().take(3).all(char::is_alphabetic)
+        {
             rest = rest.get(2..).unwrap_or_default();
         } else {
             blank(&mut plain);
@@ -151,11 +164,12 @@ fn wrapped(text: &str) -> Option<&str> {
 /// `2.5`, `.5`, `1:2`
 fn is_mark(c: char, before: char, next: char) -> bool {
     next.is_ascii_digit()
-        && (matches!(c, '.' | ':') && before.is_ascii_digit() || c == '.' && !before.is_alphanumeric())
+        && (matches!(c, '.' | ':') && before.is_ascii_digit()
+            || c == '.' && !before.is_alphanumeric())
 }
 
-/// Whether a dash after `plain` is a sign or an operator: before digits unless a word ends there, or between single letters and
-/// digits.
+/// Whether a dash after `plain` is a sign or an operator: before digits unless a word ends there,
+/// or between single letters and digits.
 fn is_minus(plain: &str, before: char, solid: char, rest: &str) -> bool {
     let next = rest.chars().next().unwrap_or(' ');
     if next.is_whitespace() {
@@ -163,7 +177,8 @@ fn is_minus(plain: &str, before: char, solid: char, rest: &str) -> bool {
         return digit && solid.is_ascii_digit();
     }
     let lone = |mut chars: std::str::Chars<'_>| {
-        chars.next().is_some_and(char::is_alphabetic) && !chars.next().is_some_and(char::is_alphanumeric)
+        chars.next().is_some_and(char::is_alphabetic)
+            && !chars.next().is_some_and(char::is_alphanumeric)
     };
     if next.is_ascii_digit() {
         !before.is_alphabetic() || last_word_is_letter(plain)
@@ -177,7 +192,8 @@ fn last_word_is_letter(plain: &str) -> bool {
     back.next().is_some_and(char::is_alphabetic) && !back.next().is_some_and(char::is_alphanumeric)
 }
 
-/// Words without `the`, `a` and `an`. `A` at the end, before a verb or inside a text is a name: `Group A`, `A wins`.
+/// Words without `the`, `a` and `an`. `A` at the end, before a verb or inside a text is a name:
+/// `Group A`, `A wins`.
 fn without_articles(spoken: &str) -> String {
     let words: Vec<&str> = spoken.split(' ').collect();
     let mut kept: Vec<&str> = Vec::with_capacity(words.len());
@@ -195,7 +211,11 @@ fn without_articles(spoken: &str) -> String {
             kept.push(word);
         }
     }
-    if kept.is_empty() { spoken.to_owned() } else { kept.join(" ") }
+    if kept.is_empty() {
+        spoken.to_owned()
+    } else {
+        kept.join(" ")
+    }
 }
 
 /// Whether `A` before this word is a name and no article.
@@ -206,7 +226,10 @@ fn follows_a_name(next: &str) -> bool {
         && !lower.ends_with("ss")
         && !lower.ends_with("us")
         && !lower.ends_with("is")
-        && !matches!(lower.as_str(), "series" | "means" | "species" | "physics" | "lens");
+        && !matches!(
+            lower.as_str(),
+            "series" | "means" | "species" | "physics" | "lens"
+        );
     verb || next.chars().count() == 1
         || !next.starts_with(char::is_alphabetic)
         || matches!(
@@ -252,7 +275,8 @@ fn follows_a_name(next: &str) -> bool {
         )
 }
 
-/// A word without its case, unless it is short and spells none, or is letters in pairs (`AaBb`), or a Roman numeral.
+/// A word without its case, unless it is short and spells none, or is letters in pairs (`AaBb`), or
+/// a Roman numeral.
 fn folded(word: &str) -> String {
     let lower = word.to_lowercase();
     if !word.is_ascii() || is_plain(&lower) {
@@ -260,12 +284,21 @@ fn folded(word: &str) -> String {
     }
     let bytes = word.as_bytes();
     let lowers = lower.as_bytes();
-    let letters = bytes.iter().filter(|byte| byte.is_ascii_alphabetic()).count();
+    let letters = bytes
+        .iter()
+        .filter(|byte| byte.is_ascii_alphabetic())
+        .count();
     if letters > 3 {
-        let paired =
-            letters == bytes.len() && lowers.chunks(2).all(|pair| pair.first() == pair.last() && pair.len() == 2);
+        let paired = letters == bytes.len()
+            && lowers
+                .chunks(2)
+                .all(|pair| pair.first() == pair.last() && pair.len() == 2);
         let roman = bytes.iter().all(|byte| b"IVX".contains(byte));
-        return if paired || roman { word.to_owned() } else { lower };
+        return if paired || roman {
+            word.to_owned()
+        } else {
+            lower
+        };
     }
     // `Sam` is `sam`; `Abc` may be anything.
     let name = matches!(bytes, [first, vowel, last]
@@ -275,18 +308,19 @@ fn folded(word: &str) -> String {
 
 /// Whether a lower-case word of up to three letters is plainly a word of a language.
 pub(crate) fn is_plain(lower: &str) -> bool {
-    const WORDS: &str = "\
-        am an as at be by do go he if in is it me my no of oh ok on or so to up us we \
-        add age ago aid aim air all and any are arm art ask bad bag ball bar bat bed bee bet big bit box boy bus but buy \
-        can car cat cow cry cup cut dad day did die dog dot dry due ear eat egg end eve eye fan far fat few fit fix fly for \
-        fox fun gap gas get got guy had has hat hen her him his hit hot how ice ink its job key kid law leg let lie lot low \
-        man map may men mix mom net new nil nor not now nut odd off oil old one our out own pay pen pet pie pig pot put raw \
-        red row run sad say sea see set she sit six sky son sum sun tax tea ten the tie tin too top toy try two use van via \
-        war was way wet who why win won yes yet you zoo \
-        mon tue wed thu fri sat jan feb mar apr jun jul aug sep oct nov dec \
-        ann amy ada ali ava eva ivy ian una art \
-        ja si da et un la le el les der das ein und oui non sim que est ist";
-    static KNOWN: LazyLock<HashSet<&'static str>> = LazyLock::new(|| WORDS.split_whitespace().collect());
+    const WORDS: &str = "am an as at be by do go he if in is it me my no of oh ok on or so to up \
+        us we add age ago aid aim air all and any are arm art ask bad bag ball bar bat bed bee \
+        bet big bit box boy bus but buy can car cat cow cry cup cut dad day did die dog dot dry \
+        due ear eat egg end eve eye fan far fat few fit fix fly for fox fun gap gas get got guy \
+        had has hat hen her him his hit hot how ice ink its job key kid law leg let lie lot low \
+        man map may men mix mom net new nil nor not now nut odd off oil old one our out own pay \
+        pen pet pie pig pot put raw red row run sad say sea see set she sit six sky son sum sun \
+        tax tea ten the tie tin too top toy try two use van via war was way wet who why win won \
+        yes yet you zoo mon tue wed thu fri sat jan feb mar apr jun jul aug sep oct nov dec ann \
+        amy ada ali ava eva ivy ian una art ja si da et un la le el les der das ein und oui non \
+        sim que est ist";
+    static KNOWN: LazyLock<HashSet<&'static str>> =
+        LazyLock::new(|| WORDS.split_whitespace().collect());
     lower.len() <= 4 && KNOWN.contains(lower)
 }
 
@@ -315,7 +349,16 @@ mod tests {
 
     #[test]
     fn marks_beside_digits_count() {
-        for text in ["left -3", "2.5 hours", ".5 more", "1:2 north", "5! ways", "n-1 of them", "10-12 days", "-apple"] {
+        for text in [
+            "left -3",
+            "2.5 hours",
+            ".5 more",
+            "1:2 north",
+            "5! ways",
+            "n-1 of them",
+            "10-12 days",
+            "-apple",
+        ] {
             assert_eq!(comparable(text), text);
         }
         assert_eq!(comparable("5-gon, at 3."), "5 gon at 3");
@@ -326,7 +369,9 @@ mod tests {
 
     #[test]
     fn short_letters_keep_their_case_unless_they_are_words() {
-        for word in ["AaBb", "aabb", "Rr", "PV", "pv", "Co", "CO", "Mg", "mg", "ABC", "VIII"] {
+        for word in [
+            "AaBb", "aabb", "Rr", "PV", "pv", "Co", "CO", "Mg", "mg", "ABC", "VIII",
+        ] {
             assert_eq!(cased(word), word);
         }
         for word in ["YES", "No", "Odd", "Red", "Sam", "Monday", "NONE"] {
@@ -336,7 +381,13 @@ mod tests {
 
     #[test]
     fn a_comparable_text_stays_as_it_is() {
-        for text in ["Group A", "the 5! -3 A wins", "-apple", "x-1 is f'", r"\alpha + 2.5"] {
+        for text in [
+            "Group A",
+            "the 5! -3 A wins",
+            "-apple",
+            "x-1 is f'",
+            r"\alpha + 2.5",
+        ] {
             assert_eq!(cased(&cased(text)), cased(text));
             assert_eq!(spoken(&spoken(text)), spoken(text));
         }

@@ -1,4 +1,5 @@
-//! What the lexer hands the parser: tokens with one meaning whatever spelling they had, and a slice of them that `nom` can read.
+//! What the lexer hands the parser: tokens with one meaning whatever spelling they had, and a slice
+//! of them that `nom` can read.
 
 use std::cell::Cell;
 use std::iter::{Copied, Enumerate};
@@ -85,8 +86,9 @@ pub(crate) struct Token<'a> {
     pub(crate) spaced: bool,
 }
 
-/// Most operators of one text that may stand upon another operator of the same operand, as the second `!` of `x!!` does. Brackets
-/// are bounded by [`MAX_DEPTH`]; this bounds the levels that trees gain without brackets.
+/// Most operators of one text that may stand upon another operator of the same operand, as the
+/// second `!` of `x!!` does. Brackets are bounded by [`MAX_DEPTH`]; this bounds the levels that
+/// trees gain without brackets.
 pub(crate) const MAX_STACKED: usize = 200;
 
 /// A run of tokens, the parser's input, with what the parser must know of where it stands.
@@ -106,7 +108,13 @@ pub(crate) struct Tokens<'t, 'a> {
 impl<'t, 'a> Tokens<'t, 'a> {
     /// All of `run`, enclosed by nothing.
     pub(crate) fn new(run: &'t [Token<'a>], stacked: &'t Cell<usize>) -> Self {
-        Self { run, depth: 0, stacked, bars: false, divides: false }
+        Self {
+            run,
+            depth: 0,
+            stacked,
+            bars: false,
+            divides: false,
+        }
     }
 
     /// Notes an operator upon another one; `None` at the limit.
@@ -118,17 +126,28 @@ impl<'t, 'a> Tokens<'t, 'a> {
 
     /// The same place one construct deeper; `None` at the limit.
     pub(crate) fn deeper(self, bars: bool) -> Option<Self> {
-        (self.depth < MAX_DEPTH).then_some(Self { depth: self.depth + 1, bars, divides: false, ..self })
+        (self.depth < MAX_DEPTH).then_some(Self {
+            depth: self.depth + 1,
+            bars,
+            divides: false,
+            ..self
+        })
     }
 
     /// The same place where a `:` divides.
     pub(crate) fn dividing(self) -> Self {
-        Self { divides: true, ..self }
+        Self {
+            divides: true,
+            ..self
+        }
     }
 
     /// The same place as seen from where `outer` stands.
     pub(crate) fn back_to(self, outer: Self) -> Self {
-        Self { run: self.run, ..outer }
+        Self {
+            run: self.run,
+            ..outer
+        }
     }
 
     /// The tokens themselves.
@@ -148,7 +167,10 @@ impl<'t, 'a> Tokens<'t, 'a> {
 
     /// The tokens after the first `count`.
     pub(crate) fn skip(self, count: usize) -> Self {
-        Self { run: self.run.get(count..).unwrap_or_default(), ..self }
+        Self {
+            run: self.run.get(count..).unwrap_or_default(),
+            ..self
+        }
     }
 
     /// Whether white space stands before the next token.
@@ -180,7 +202,10 @@ impl<'t, 'a> Input for Tokens<'t, 'a> {
     }
 
     fn take(&self, index: usize) -> Self {
-        Self { run: self.run.get(..index).unwrap_or(self.run), ..*self }
+        Self {
+            run: self.run.get(..index).unwrap_or(self.run),
+            ..*self
+        }
     }
 
     fn take_from(&self, index: usize) -> Self {
@@ -204,6 +229,10 @@ impl<'t, 'a> Input for Tokens<'t, 'a> {
     }
 
     fn slice_index(&self, count: usize) -> Result<usize, Needed> {
-        if count <= self.run.len() { Ok(count) } else { Err(Needed::new(count - self.run.len())) }
+        if count <= self.run.len() {
+            Ok(count)
+        } else {
+            Err(Needed::new(count - self.run.len()))
+        }
     }
 }

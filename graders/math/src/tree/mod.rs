@@ -1,7 +1,8 @@
-//! The one expression tree: what an answer says, with exact numbers and no opinion on what equals what.
+//! The one expression tree: what an answer says, with exact numbers and no opinion on what equals
+//! what.
 //!
-//! The parser keeps its nesting within [`MAX_DEPTH`] and bounds the operators that stand upon each other without brackets, so
-//! recursion over a tree, dropping it included, needs a bounded stack.
+//! The parser keeps its nesting within [`MAX_DEPTH`] and bounds the operators that stand upon each
+//! other without brackets, so recursion over a tree, dropping it included, needs a bounded stack.
 
 mod shown;
 
@@ -10,10 +11,12 @@ use std::ops::Neg;
 
 use crate::number::Rational;
 
-/// Deepest nesting the parser builds. At this depth parsing and comparing use at most 1.2 MB of stack; threads have 2.
+/// Deepest nesting the parser builds. At this depth parsing and comparing use at most 1.2 MB of
+/// stack; threads have 2.
 pub const MAX_DEPTH: usize = 256;
 
-/// The name of a symbol: a letter, a Greek letter's English name, with its subscript in braces, as in `x`, `alpha`, `x_{1}`.
+/// The name of a symbol: a letter, a Greek letter's English name, with its subscript in braces, as
+/// in `x`, `alpha`, `x_{1}`.
 pub type Name = Box<str>;
 
 /// A number with a name of its own.
@@ -49,7 +52,8 @@ pub enum Function {
     Arsinh,
     Arcosh,
     Artanh,
-    /// Natural logarithm of one argument; of two, the logarithm of the first to the base of the second.
+    /// Natural logarithm of one argument; of two, the logarithm of the first to the base of the
+    /// second.
     Ln,
     Abs,
     Floor,
@@ -121,13 +125,19 @@ impl Relation {
     /// Whether it says the same from either side, or has a name from the other.
     #[must_use]
     pub fn turns(self) -> bool {
-        !matches!(self, Self::NotIn | Self::Maps | Self::Implies | Self::Divides)
+        !matches!(
+            self,
+            Self::NotIn | Self::Maps | Self::Implies | Self::Divides
+        )
     }
 
     /// Whether it orders its sides.
     #[must_use]
     pub fn is_order(self) -> bool {
-        matches!(self, Self::Less | Self::LessEqual | Self::Greater | Self::GreaterEqual)
+        matches!(
+            self,
+            Self::Less | Self::LessEqual | Self::Greater | Self::GreaterEqual
+        )
     }
 }
 
@@ -191,13 +201,22 @@ impl Date {
     /// A date that can be read in one way.
     #[must_use]
     pub fn of(year: Option<u16>, month: u8, day: Option<u8>) -> Self {
-        Self { year, month, day, either_way: false }
+        Self {
+            year,
+            month,
+            day,
+            either_way: false,
+        }
     }
 
     /// The same date with month and day exchanged.
     #[must_use]
     pub fn turned(self) -> Self {
-        Self { month: self.day.unwrap_or(self.month), day: self.day.map(|_| self.month), ..self }
+        Self {
+            month: self.day.unwrap_or(self.month),
+            day: self.day.map(|_| self.month),
+            ..self
+        }
     }
 }
 
@@ -257,8 +276,8 @@ pub enum Expr {
     Matrix(Vec<Vec<Expr>>),
     /// Rows of a piecewise definition or a system.
     Cases(Vec<Vec<Expr>>),
-    /// Operator, bound variable, and what it is applied to: lower and upper end where there are any, the point of a limit, then the
-    /// body.
+    /// Operator, bound variable, and what it is applied to: lower and upper end where there are
+    /// any, the point of a limit, then the body.
     Bound(Binder, Name, Vec<Expr>),
     /// `…` in a list.
     Ellipsis,
@@ -336,7 +355,10 @@ impl Expr {
                 Ok(())
             }
         }
-        let mut out = Limited { text: String::new(), limit };
+        let mut out = Limited {
+            text: String::new(),
+            limit,
+        };
         if fmt::write(&mut out, format_args!("{self}")).is_err() {
             out.text.push('…');
         }
@@ -384,7 +406,9 @@ impl Expr {
     /// The same node over parts changed by `change`.
     pub fn map_children(&self, change: &mut dyn FnMut(&Expr) -> Expr) -> Expr {
         let rows = |rows: &[Vec<Expr>], change: &mut dyn FnMut(&Expr) -> Expr| {
-            rows.iter().map(|row| row.iter().map(&mut *change).collect()).collect()
+            rows.iter()
+                .map(|row| row.iter().map(&mut *change).collect())
+                .collect()
         };
         let mut all = |items: &[Expr]| items.iter().map(&mut *change).collect::<Vec<_>>();
         match self {
@@ -400,15 +424,19 @@ impl Expr {
             Self::SetOp(op, items) => Self::SetOp(*op, all(items)),
             Self::Bound(binder, name, items) => Self::Bound(*binder, name.clone(), all(items)),
             Self::Power(pair) => Self::power(change(&pair.0), change(&pair.1)),
-            Self::PlusMinus { upper_minus, term } => {
-                Self::PlusMinus { upper_minus: *upper_minus, term: Box::new(change(term)) }
-            }
+            Self::PlusMinus { upper_minus, term } => Self::PlusMinus {
+                upper_minus: *upper_minus,
+                term: Box::new(change(term)),
+            },
             Self::Percent(inner) => Self::Percent(Box::new(change(inner))),
             Self::Quantity(inner, unit) => Self::Quantity(Box::new(change(inner)), unit.clone()),
             Self::Where(inner, text) => Self::Where(Box::new(change(inner)), text.clone()),
             Self::SetBuilder(member, conditions) => {
                 let member = change(member);
-                Self::SetBuilder(Box::new(member), conditions.iter().map(&mut *change).collect())
+                Self::SetBuilder(
+                    Box::new(member),
+                    conditions.iter().map(&mut *change).collect(),
+                )
             }
             Self::Matrix(cells) => Self::Matrix(rows(cells, change)),
             Self::Cases(cells) => Self::Cases(rows(cells, change)),
@@ -429,9 +457,18 @@ impl Expr {
             // The ends stand outside.
             Self::Bound(binder, bound, parts) if **bound == *name => {
                 let body = parts.len().saturating_sub(1);
-                let outside =
-                    |(at, part): (usize, &Expr)| if at < body { part.substitute(name, value) } else { part.clone() };
-                Self::Bound(*binder, bound.clone(), parts.iter().enumerate().map(outside).collect())
+                let outside = |(at, part): (usize, &Expr)| {
+                    if at < body {
+                        part.substitute(name, value)
+                    } else {
+                        part.clone()
+                    }
+                };
+                Self::Bound(
+                    *binder,
+                    bound.clone(),
+                    parts.iter().enumerate().map(outside).collect(),
+                )
             }
             other => other.map_children(&mut |child| child.substitute(name, value)),
         }

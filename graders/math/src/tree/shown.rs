@@ -48,10 +48,20 @@ impl fmt::Display for Expr {
             Self::Quantity(inner, unit) => write!(f, "{inner} {unit}"),
             Self::Based(digits, base) => write!(f, "{digits}_{base}"),
             Self::Ratio(items) => joined(f, items, ":"),
-            Self::Time(seconds) => write!(f, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60),
+            Self::Time(seconds) => write!(
+                f,
+                "{:02}:{:02}:{:02}",
+                seconds / 3600,
+                seconds / 60 % 60,
+                seconds % 60
+            ),
             Self::Date(date) => {
                 write!(f, "{date}")?;
-                if date.either_way { write!(f, " or {}", date.turned()) } else { Ok(()) }
+                if date.either_way {
+                    write!(f, " or {}", date.turned())
+                } else {
+                    Ok(())
+                }
             }
             Self::Chain(items, relations) => {
                 for (at, item) in items.iter().enumerate() {

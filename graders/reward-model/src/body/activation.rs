@@ -8,7 +8,10 @@ use rayon::prelude::*;
 /// `silu(gate) * up` for `[rows, 2 * inner]` that holds `gate` and `up` side by side.
 pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {
     if is_plain(x) {
-        return x.contiguous()?.apply_op1_no_bwd(&Activation { function: silu, gated: true });
+        return x.contiguous()?.apply_op1_no_bwd(&Activation {
+            function: silu,
+            gated: true,
+        });
     }
     let halves = x.chunk(2, D::Minus1)?;
     ops::silu(&halves[0].contiguous()?)? * halves[1].contiguous()?
@@ -17,7 +20,10 @@ pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {
 /// `gelu(gate) * up` for `[rows, 2 * inner]` that holds `gate` and `up` side by side.
 pub(crate) fn geglu(x: &Tensor) -> Result<Tensor> {
     if is_plain(x) {
-        return x.contiguous()?.apply_op1_no_bwd(&Activation { function: gelu_of, gated: true });
+        return x.contiguous()?.apply_op1_no_bwd(&Activation {
+            function: gelu_of,
+            gated: true,
+        });
     }
     let halves = x.chunk(2, D::Minus1)?;
     halves[0].contiguous()?.gelu_erf()? * halves[1].contiguous()?
@@ -26,7 +32,10 @@ pub(crate) fn geglu(x: &Tensor) -> Result<Tensor> {
 /// `x * (1 + erf(x / sqrt(2))) / 2` for `[rows, inner]`.
 pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
     if is_plain(x) {
-        return x.contiguous()?.apply_op1_no_bwd(&Activation { function: gelu_of, gated: false });
+        return x.contiguous()?.apply_op1_no_bwd(&Activation {
+            function: gelu_of,
+            gated: false,
+        });
     }
     x.gelu_erf()
 }
@@ -57,11 +66,13 @@ impl CustomOp1 for Activation {
         };
         let values = &storage.as_slice::<f32>()?[start..end];
         let mut out = vec![0f32; rows * inner];
-        out.par_chunks_mut(inner).zip(values.par_chunks(width)).for_each(|(out, row)| {
-            let (gate, up) = row.split_at(inner);
-            (self.function)(gate, out);
-            out.iter_mut().zip(up).for_each(|(out, up)| *out *= up);
-        });
+        out.par_chunks_mut(inner)
+            .zip(values.par_chunks(width))
+            .for_each(|(out, row)| {
+                let (gate, up) = row.split_at(inner);
+                (self.function)(gate, out);
+                out.iter_mut().zip(up).for_each(|(out, up)| *out *= up);
+            });
         Ok((CpuStorage::F32(out), Shape::from((rows, inner))))
     }
 }
@@ -69,12 +80,16 @@ impl CustomOp1 for Activation {
 fn silu(numbers: &[f32], out: &mut [f32]) {
     out.iter_mut().zip(numbers).for_each(|(out, x)| *out = -x);
     exponentials(out);
-    out.iter_mut().zip(numbers).for_each(|(out, x)| *out = x / (1.0 + *out));
+    out.iter_mut()
+        .zip(numbers)
+        .for_each(|(out, x)| *out = x / (1.0 + *out));
 }
 
 /// By the error function of Abramowitz and Stegun, 7.1.26, which is right to 1.5e-7.
 fn gelu_of(numbers: &[f32], out: &mut [f32]) {
-    out.iter_mut().zip(numbers).for_each(|(out, x)| *out = -0.5 * x * x);
+    out.iter_mut()
+        .zip(numbers)
+        .for_each(|(out, x)| *out = -0.5 * x * x);
     exponentials(out);
     for (out, x) in out.iter_mut().zip(numbers) {
         let t = 1.0 / (1.0 + 0.327_591_1 * std::f32::consts::FRAC_1_SQRT_2 * x.abs());
@@ -92,13 +107,19 @@ mod tests {
     use super::*;
 
     fn held(function: fn(&[f32], &mut [f32]), expected: fn(f64) -> f64) {
-        let numbers: Vec<f32> = (-12_000..=12_000).map(|n| n as f32 / 1_000.0).chain([-1e4, 1e4]).collect();
+        let numbers: Vec<f32> = (-12_000..=12_000)
+            .map(|n| n as f32 / 1_000.0)
+            .chain([-1e4, 1e4])
+            .collect();
         let mut found = vec![0.0; numbers.len()];
         function(&numbers, &mut found);
         for (x, found) in numbers.iter().zip(found) {
             let expected = expected(f64::from(*x));
             let off = (f64::from(found) - expected).abs();
-            assert!(off < 5e-7 * f64::from(x.abs()).max(1.0), "{x}: {found} for {expected}");
+            assert!(
+                off < 5e-7 * f64::from(x.abs()).max(1.0),
+                "{x}: {found} for {expected}"
+            );
         }
     }
 
@@ -109,6 +130,8 @@ mod tests {
 
     #[test]
     fn gelu_is_its_formula() {
-        held(gelu_of, |x| 0.5 * x * (1.0 + candle_core::cpu::erf::erf_f64(x / std::f64::consts::SQRT_2)));
+        held(gelu_of, |x| {
+            0.5 * x * (1.0 + candle_core::cpu::erf::erf_f64(x / std::f64::consts::SQRT_2))
+        });
     }
 }

@@ -31,7 +31,11 @@ struct Layer {
 
 impl Bert {
     /// Reads the tensors under `prefix`, as in `bert.`.
-    pub(crate) fn read(config: &BertConfig, weights: &Weights, prefix: &str) -> std::result::Result<Self, LoadError> {
+    pub(crate) fn read(
+        config: &BertConfig,
+        weights: &Weights,
+        prefix: &str,
+    ) -> std::result::Result<Self, LoadError> {
         let of = |part: &str| format!("{prefix}embeddings.{part}");
         let table = |part: &str, rows: usize| weights.tensor(&of(part), &[rows, config.hidden]);
         Ok(Self {
@@ -40,7 +44,9 @@ impl Bert {
             types: table("token_type_embeddings.weight", config.types)?,
             norm: Norm::layer(weights, &of("LayerNorm"), config.hidden, config.eps, true)?,
             layers: (0..config.layers)
-                .map(|layer| Layer::read(config, weights, &format!("{prefix}encoder.layer.{layer}")))
+                .map(|layer| {
+                    Layer::read(config, weights, &format!("{prefix}encoder.layer.{layer}"))
+                })
                 .collect::<std::result::Result<_, _>>()?,
         })
     }
@@ -50,19 +56,39 @@ impl Bert {
         let types = self.types.index_select(&packed.types, 0)?;
         let positions = self.positions.index_select(&packed.positions, 0)?;
         let x = self.norm.forward(&((words + types)? + positions)?)?;
-        self.layers.iter().try_fold(x, |x, layer| layer.forward(&x, packed))
+        self.layers
+            .iter()
+            .try_fold(x, |x, layer| layer.forward(&x, packed))
     }
 }
 
 impl Layer {
-    fn read(config: &BertConfig, weights: &Weights, name: &str) -> std::result::Result<Self, LoadError> {
+    fn read(
+        config: &BertConfig,
+        weights: &Weights,
+        name: &str,
+    ) -> std::result::Result<Self, LoadError> {
         let (hidden, inner) = (config.hidden, config.inner);
         let of = |part: &str| format!("{name}.{part}");
         let norm = |part: &str| Norm::layer(weights, &of(part), hidden, config.eps, true);
-        let (q, k, v) = (of("attention.self.query"), of("attention.self.key"), of("attention.self.value"));
+        let (q, k, v) = (
+            of("attention.self.query"),
+            of("attention.self.key"),
+            of("attention.self.value"),
+        );
         Ok(Self {
-            qkv: Linear::joined(weights, &[(&q, hidden), (&k, hidden), (&v, hidden)], hidden, true)?,
-            output: Linear::read(weights, &of("attention.output.dense"), [hidden, hidden], true)?,
+            qkv: Linear::joined(
+                weights,
+                &[(&q, hidden), (&k, hidden), (&v, hidden)],
+                hidden,
+                true,
+            )?,
+            output: Linear::read(
+                weights,
+                &of("attention.output.dense"),
+                [hidden, hidden],
+                true,
+            )?,
             after_attention: norm("attention.output.LayerNorm")?,
             up: Linear::read(weights, &of("intermediate.dense"), [inner, hidden], true)?,
             down: Linear::read(weights, &of("output.dense"), [hidden, inner], true)?,
@@ -75,10 +101,22 @@ impl Layer {
         let (tokens, hidden) = x.dims2()?;
         let qkv = self.qkv.forward(x)?;
         let part = |at: usize| {
-            qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((tokens, self.heads, hidden / self.heads))
+            qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((
+                tokens,
+                self.heads,
+                hidden / self.heads,
+            ))
         };
-        let seen = attention(&part(0)?, &part(1)?, &part(2)?, &packed.starts, Sight::Around(None))?;
-        let x = self.after_attention.forward(&(self.output.forward(&seen)? + x)?)?;
+        let seen = attention(
+            &part(0)?,
+            &part(1)?,
+            &part(2)?,
+            &packed.starts,
+            Sight::Around(None),
+        )?;
+        let x = self
+            .after_attention
+            .forward(&(self.output.forward(&seen)? + x)?)?;
         let inner = gelu(&self.up.forward(&x)?)?;
         self.after_mlp.forward(&(self.down.forward(&inner)? + x)?)
     }

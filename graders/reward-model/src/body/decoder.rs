@@ -44,7 +44,14 @@ impl Decoder {
         Ok(Self {
             embedding: weights.tensor(&embedding, &[config.vocabulary, config.hidden])?,
             layers: (0..config.layers())
-                .map(|layer| Layer::read(config, weights, &format!("{prefix}layers.{layer}"), config.windows[layer]))
+                .map(|layer| {
+                    Layer::read(
+                        config,
+                        weights,
+                        &format!("{prefix}layers.{layer}"),
+                        config.windows[layer],
+                    )
+                })
                 .collect::<std::result::Result<_, _>>()?,
             rotary: Rotary::new(&config.rope, config.head_dim, weights),
             last_norm: RowNorm::rms(weights, &format!("{prefix}norm"), config.hidden, config.eps)?,
@@ -54,7 +61,9 @@ impl Decoder {
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
         let turns = self.rotary.turns(packed)?;
         let x = self.embedding.index_select(&packed.ids, 0)?;
-        self.layers.iter().try_fold(x, |x, layer| layer.forward(&x, &turns, packed))
+        self.layers
+            .iter()
+            .try_fold(x, |x, layer| layer.forward(&x, &turns, packed))
     }
 }
 
@@ -66,10 +75,17 @@ impl Layer {
         window: Option<usize>,
     ) -> std::result::Result<Self, LoadError> {
         let (hidden, inner) = (config.hidden, config.inner);
-        let (wide, narrow) = (config.heads * config.head_dim, config.kv_heads * config.head_dim);
+        let (wide, narrow) = (
+            config.heads * config.head_dim,
+            config.kv_heads * config.head_dim,
+        );
         let of = |part: &str| format!("{name}.{part}");
         let norm = |part: &str, size: usize| Norm::rms(weights, &of(part), size, config.eps);
-        let (q, k, v) = (of("self_attn.q_proj"), of("self_attn.k_proj"), of("self_attn.v_proj"));
+        let (q, k, v) = (
+            of("self_attn.q_proj"),
+            of("self_attn.k_proj"),
+            of("self_attn.v_proj"),
+        );
         let (gate, up) = (of("mlp.gate_proj"), of("mlp.up_proj"));
         let qk_norm = config
             .qk_norm
@@ -82,12 +98,32 @@ impl Layer {
             .transpose()?;
         Ok(Self {
             before_attention: norm("input_layernorm", hidden)?,
-            qkv: Linear::joined(weights, &[(&q, wide), (&k, narrow), (&v, narrow)], hidden, config.qkv_bias)?,
+            qkv: Linear::joined(
+                weights,
+                &[(&q, wide), (&k, narrow), (&v, narrow)],
+                hidden,
+                config.qkv_bias,
+            )?,
             qk_norm,
-            output: Linear::read(weights, &of("self_attn.o_proj"), [hidden, wide], config.output_bias)?,
+            output: Linear::read(
+                weights,
+                &of("self_attn.o_proj"),
+                [hidden, wide],
+                config.output_bias,
+            )?,
             before_mlp: norm("post_attention_layernorm", hidden)?,
-            gate_up: Linear::joined(weights, &[(&gate, inner), (&up, inner)], hidden, config.mlp_bias)?,
-            down: Linear::read(weights, &of("mlp.down_proj"), [hidden, inner], config.mlp_bias)?,
+            gate_up: Linear::joined(
+                weights,
+                &[(&gate, inner), (&up, inner)],
+                hidden,
+                config.mlp_bias,
+            )?,
+            down: Linear::read(
+                weights,
+                &of("mlp.down_proj"),
+                [hidden, inner],
+                config.mlp_bias,
+            )?,
             heads: [config.heads, config.kv_heads, config.head_dim],
             sight: Sight::Before(window),
         })
@@ -104,13 +140,20 @@ impl Layer {
         let tokens = packed.len();
         let qkv = self.qkv.forward(x)?;
         let part = |first: usize, count: usize| {
-            qkv.narrow(1, first * head_dim, count * head_dim)?.contiguous()?.reshape((tokens, count, head_dim))
+            qkv.narrow(1, first * head_dim, count * head_dim)?
+                .contiguous()?
+                .reshape((tokens, count, head_dim))
         };
-        let (mut q, mut k, v) = (part(0, heads)?, part(heads, kv_heads)?, part(heads + kv_heads, kv_heads)?);
+        let (mut q, mut k, v) = (
+            part(0, heads)?,
+            part(heads, kv_heads)?,
+            part(heads + kv_heads, kv_heads)?,
+        );
         if let Some((q_norm, k_norm)) = &self.qk_norm {
             (q, k) = (q_norm.forward(&q)?, k_norm.forward(&k)?);
         }
         let (q, k) = (turns.apply(&q)?, turns.apply(&k)?);
-        self.output.forward(&attention(&q, &k, &v, &packed.starts, self.sight)?)
+        self.output
+            .forward(&attention(&q, &k, &v, &packed.starts, self.sight)?)
     }
 }

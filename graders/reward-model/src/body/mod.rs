@@ -1,8 +1,9 @@
 //! Forward passes: from packed token ids to one hidden state a token.
 //!
-//! Sequences lie one behind the other without padding. No operation mixes them: each row of a product depends on its own inputs
-//! alone, and attention looks at one sequence at a time, in tiles that depend on its length alone. So a score has the same bits
-//! alone and in any batch; `linear.rs` and `attention/` say what that takes.
+//! Sequences lie one behind the other without padding. No operation mixes them: each row of a
+//! product depends on its own inputs alone, and attention looks at one sequence at a time, in tiles
+//! that depend on its length alone. So a score has the same bits alone and in any batch;
+//! `linear.rs` and `attention/` say what that takes.
 
 mod activation;
 pub(crate) mod attention;
@@ -36,8 +37,11 @@ pub(crate) struct Packed {
 impl Packed {
     pub(crate) fn new(sequences: &[&Sequence], device: &Device) -> Result<Self> {
         let total = sequences.iter().map(|sequence| sequence.len()).sum();
-        let (mut ids, mut positions, mut types) =
-            (Vec::with_capacity(total), Vec::with_capacity(total), Vec::with_capacity(total));
+        let (mut ids, mut positions, mut types) = (
+            Vec::with_capacity(total),
+            Vec::with_capacity(total),
+            Vec::with_capacity(total),
+        );
         let mut starts = vec![0];
         for sequence in sequences {
             ids.extend_from_slice(&sequence.ids);
@@ -68,11 +72,19 @@ pub(crate) enum Body {
 
 impl Body {
     /// Reads the tensors under `prefix`, as in `model.`.
-    pub(crate) fn read(config: &BodyConfig, weights: &Weights, prefix: &str) -> std::result::Result<Self, LoadError> {
+    pub(crate) fn read(
+        config: &BodyConfig,
+        weights: &Weights,
+        prefix: &str,
+    ) -> std::result::Result<Self, LoadError> {
         Ok(match config {
-            BodyConfig::Decoder(config) => Self::Decoder(decoder::Decoder::read(config, weights, prefix)?),
+            BodyConfig::Decoder(config) => {
+                Self::Decoder(decoder::Decoder::read(config, weights, prefix)?)
+            }
             BodyConfig::Bert(config) => Self::Bert(bert::Bert::read(config, weights, prefix)?),
-            BodyConfig::ModernBert(config) => Self::ModernBert(modernbert::ModernBert::read(config, weights, prefix)?),
+            BodyConfig::ModernBert(config) => {
+                Self::ModernBert(modernbert::ModernBert::read(config, weights, prefix)?)
+            }
         })
     }
 

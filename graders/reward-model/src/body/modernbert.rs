@@ -44,12 +44,20 @@ impl ModernBert {
         let head_dim = config.hidden / config.heads;
         let layers = config.reaches.iter().enumerate();
         Ok(Self {
-            words: weights
-                .tensor(&format!("{prefix}embeddings.tok_embeddings.weight"), &[config.vocabulary, config.hidden])?,
+            words: weights.tensor(
+                &format!("{prefix}embeddings.tok_embeddings.weight"),
+                &[config.vocabulary, config.hidden],
+            )?,
             norm: Norm::layer(weights, &norm, config.hidden, config.eps, config.norm_bias)?,
             layers: layers
                 .map(|(layer, reach)| {
-                    Layer::read(config, weights, &format!("{prefix}layers.{layer}"), layer == 0, *reach)
+                    Layer::read(
+                        config,
+                        weights,
+                        &format!("{prefix}layers.{layer}"),
+                        layer == 0,
+                        *reach,
+                    )
                 })
                 .collect::<std::result::Result<_, _>>()?,
             global: Rotary::new(&config.global, head_dim, weights),
@@ -66,10 +74,20 @@ impl ModernBert {
 
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
         let (global, local) = (self.global.turns(packed)?, self.local.turns(packed)?);
-        let x = self.norm.forward(&self.words.index_select(&packed.ids, 0)?)?;
-        self.layers
-            .iter()
-            .try_fold(x, |x, layer| layer.forward(&x, if layer.reach.is_some() { &local } else { &global }, packed))
+        let x = self
+            .norm
+            .forward(&self.words.index_select(&packed.ids, 0)?)?;
+        self.layers.iter().try_fold(x, |x, layer| {
+            layer.forward(
+                &x,
+                if layer.reach.is_some() {
+                    &local
+                } else {
+                    &global
+                },
+                packed,
+            )
+        })
     }
 }
 
@@ -83,12 +101,27 @@ impl Layer {
     ) -> std::result::Result<Self, LoadError> {
         let (hidden, inner) = (config.hidden, config.inner);
         let of = |part: &str| format!("{name}.{part}");
-        let norm = |part: &str| Norm::layer(weights, &of(part), hidden, config.eps, config.norm_bias);
+        let norm =
+            |part: &str| Norm::layer(weights, &of(part), hidden, config.eps, config.norm_bias);
         Ok(Self {
             // The first layer comes right behind the norm of the embeddings.
-            before_attention: if first { Norm::Identity } else { norm("attn_norm")? },
-            qkv: Linear::read(weights, &of("attn.Wqkv"), [3 * hidden, hidden], config.attention_bias)?,
-            output: Linear::read(weights, &of("attn.Wo"), [hidden, hidden], config.attention_bias)?,
+            before_attention: if first {
+                Norm::Identity
+            } else {
+                norm("attn_norm")?
+            },
+            qkv: Linear::read(
+                weights,
+                &of("attn.Wqkv"),
+                [3 * hidden, hidden],
+                config.attention_bias,
+            )?,
+            output: Linear::read(
+                weights,
+                &of("attn.Wo"),
+                [hidden, hidden],
+                config.attention_bias,
+            )?,
             before_mlp: norm("mlp_norm")?,
             gate_up: Linear::read(weights, &of("mlp.Wi"), [2 * inner, hidden], config.mlp_bias)?,
             down: Linear::read(weights, &of("mlp.Wo"), [hidden, inner], config.mlp_bias)?,
@@ -101,7 +134,11 @@ impl Layer {
         let (tokens, hidden) = x.dims2()?;
         let qkv = self.qkv.forward(&self.before_attention.forward(x)?)?;
         let part = |at: usize| {
-            qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((tokens, self.heads, hidden / self.heads))
+            qkv.narrow(1, at * hidden, hidden)?.contiguous()?.reshape((
+                tokens,
+                self.heads,
+                hidden / self.heads,
+            ))
         };
         let (q, k) = (turns.apply(&part(0)?)?, turns.apply(&part(1)?)?);
         let seen = attention(&q, &k, &part(2)?, &packed.starts, Sight::Around(self.reach))?;

@@ -9,14 +9,26 @@ pub(crate) enum Norm {
     /// By the root of the mean square.
     Rms { weight: Tensor, eps: f32 },
     /// By mean and variance.
-    Layer { weight: Tensor, bias: Tensor, eps: f32 },
+    Layer {
+        weight: Tensor,
+        bias: Tensor,
+        eps: f32,
+    },
     /// None.
     Identity,
 }
 
 impl Norm {
-    pub(crate) fn rms(weights: &Weights, name: &str, size: usize, eps: f64) -> std::result::Result<Self, LoadError> {
-        Ok(Self::Rms { weight: weights.tensor(&format!("{name}.weight"), &[size])?, eps: narrow(eps) })
+    pub(crate) fn rms(
+        weights: &Weights,
+        name: &str,
+        size: usize,
+        eps: f64,
+    ) -> std::result::Result<Self, LoadError> {
+        Ok(Self::Rms {
+            weight: weights.tensor(&format!("{name}.weight"), &[size])?,
+            eps: narrow(eps),
+        })
     }
 
     pub(crate) fn layer(
@@ -27,8 +39,16 @@ impl Norm {
         bias: bool,
     ) -> std::result::Result<Self, LoadError> {
         let weight = weights.tensor(&format!("{name}.weight"), &[size])?;
-        let bias = if bias { weights.tensor(&format!("{name}.bias"), &[size])? } else { weight.zeros_like()? };
-        Ok(Self::Layer { weight, bias, eps: narrow(eps) })
+        let bias = if bias {
+            weights.tensor(&format!("{name}.bias"), &[size])?
+        } else {
+            weight.zeros_like()?
+        };
+        Ok(Self::Layer {
+            weight,
+            bias,
+            eps: narrow(eps),
+        })
     }
 
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
@@ -42,13 +62,28 @@ impl Norm {
 
 /// A norm of single rows, in `f32`, summed in `f64`.
 pub(crate) enum RowNorm {
-    Rms { weight: Vec<f32>, eps: f64 },
-    Layer { weight: Vec<f32>, bias: Vec<f32>, eps: f64 },
+    Rms {
+        weight: Vec<f32>,
+        eps: f64,
+    },
+    Layer {
+        weight: Vec<f32>,
+        bias: Vec<f32>,
+        eps: f64,
+    },
 }
 
 impl RowNorm {
-    pub(crate) fn rms(weights: &Weights, name: &str, size: usize, eps: f64) -> std::result::Result<Self, LoadError> {
-        Ok(Self::Rms { weight: weights.values(&format!("{name}.weight"), &[size])?, eps })
+    pub(crate) fn rms(
+        weights: &Weights,
+        name: &str,
+        size: usize,
+        eps: f64,
+    ) -> std::result::Result<Self, LoadError> {
+        Ok(Self::Rms {
+            weight: weights.values(&format!("{name}.weight"), &[size])?,
+            eps,
+        })
     }
 
     pub(crate) fn layer(
@@ -59,23 +94,38 @@ impl RowNorm {
         bias: bool,
     ) -> std::result::Result<Self, LoadError> {
         let weight = weights.values(&format!("{name}.weight"), &[size])?;
-        let bias = if bias { weights.values(&format!("{name}.bias"), &[size])? } else { vec![0.0; size] };
+        let bias = if bias {
+            weights.values(&format!("{name}.bias"), &[size])?
+        } else {
+            vec![0.0; size]
+        };
         Ok(Self::Layer { weight, bias, eps })
     }
 
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "rows are f32 and short")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "rows are f32 and short"
+    )]
     pub(crate) fn apply(&self, row: &mut [f32]) {
-        let mean = |values: &mut dyn Iterator<Item = f64>, count: usize| values.sum::<f64>() / count.max(1) as f64;
+        let mean = |values: &mut dyn Iterator<Item = f64>, count: usize| {
+            values.sum::<f64>() / count.max(1) as f64
+        };
         let size = row.len();
         match self {
             Self::Rms { weight, eps } => {
                 let square = mean(&mut row.iter().map(|x| f64::from(*x) * f64::from(*x)), size);
                 let scale = 1.0 / (square + eps).sqrt();
-                row.iter_mut().zip(weight).for_each(|(x, weight)| *x = (f64::from(*x) * scale) as f32 * weight);
+                row.iter_mut()
+                    .zip(weight)
+                    .for_each(|(x, weight)| *x = (f64::from(*x) * scale) as f32 * weight);
             }
             Self::Layer { weight, bias, eps } => {
                 let middle = mean(&mut row.iter().map(|x| f64::from(*x)), size);
-                let square = mean(&mut row.iter().map(|x| (f64::from(*x) - middle).powi(2)), size);
+                let square = mean(
+                    &mut row.iter().map(|x| (f64::from(*x) - middle).powi(2)),
+                    size,
+                );
                 let scale = 1.0 / (square + eps).sqrt();
                 for ((x, weight), bias) in row.iter_mut().zip(weight).zip(bias) {
                     *x = ((f64::from(*x) - middle) * scale) as f32 * weight + bias;
@@ -85,7 +135,10 @@ impl RowNorm {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "as peers compute it: in f32")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "as peers compute it: in f32"
+)]
 fn narrow(eps: f64) -> f32 {
     eps as f32
 }

@@ -21,19 +21,44 @@ pub(crate) struct Turns {
 
 impl Rotary {
     pub(crate) fn new(rope: &Rope, head_dim: usize, weights: &Weights) -> Self {
-        Self { frequencies: rope.frequencies(head_dim), dtype: weights.dtype() }
+        Self {
+            frequencies: rope.frequencies(head_dim),
+            dtype: weights.dtype(),
+        }
     }
 
-    /// Made for each batch, up to its longest sequence: a table of all positions would be larger than some models.
+    /// Made for each batch, up to its longest sequence: a table of all positions would be larger
+    /// than some models.
     pub(crate) fn turns(&self, packed: &Packed) -> Result<Turns> {
-        let longest = packed.starts.windows(2).map(|sequence| sequence[1] - sequence[0]).max().unwrap_or_default();
-        #[expect(clippy::cast_precision_loss, reason = "as peers compute it: positions in f32")]
-        let angles: Vec<f32> =
-            (0..longest).flat_map(|position| self.frequencies.iter().map(move |turn| position as f32 * turn)).collect();
+        let longest = packed
+            .starts
+            .windows(2)
+            .map(|sequence| sequence[1] - sequence[0])
+            .max()
+            .unwrap_or_default();
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "as peers compute it: positions in f32"
+        )]
+        let angles: Vec<f32> = (0..longest)
+            .flat_map(|position| {
+                self.frequencies
+                    .iter()
+                    .map(move |turn| position as f32 * turn)
+            })
+            .collect();
         let angles = Tensor::from_vec(angles, (longest, self.frequencies.len()), &Device::Cpu)?;
         let device = packed.positions.device();
-        let place = |table: Tensor| table.to_dtype(self.dtype)?.to_device(device)?.index_select(&packed.positions, 0);
-        Ok(Turns { cos: place(angles.cos()?)?, sin: place(angles.sin()?)? })
+        let place = |table: Tensor| {
+            table
+                .to_dtype(self.dtype)?
+                .to_device(device)?
+                .index_select(&packed.positions, 0)
+        };
+        Ok(Turns {
+            cos: place(angles.cos()?)?,
+            sin: place(angles.sin()?)?,
+        })
     }
 }
 

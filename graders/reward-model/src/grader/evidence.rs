@@ -12,7 +12,10 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
     let mut evidence = Evidence::new()
         .text("model", &model.name)
         .text("model_version", &model.version)
-        .value("scale", serde_json::to_value(model.scale).unwrap_or_default())
+        .value(
+            "scale",
+            serde_json::to_value(model.scale).unwrap_or_default(),
+        )
         .value("tokens", score.tokens)
         .value("last_ids", score.last_ids.clone());
     if let Some(raw) = score.raw {
@@ -22,19 +25,30 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
         evidence = evidence.value("cut", score.cut);
     }
     let named = |numbers: &[f32]| -> Map<String, Value> {
-        model.labels.iter().cloned().zip(numbers.iter().map(|number| Value::from(shortest(*number)))).collect()
+        model
+            .labels
+            .iter()
+            .cloned()
+            .zip(numbers.iter().map(|number| Value::from(shortest(*number))))
+            .collect()
     };
     match &score.readout {
         Readout::Classes(logits) => evidence.value("classes", named(logits)),
         Readout::Labels(probabilities) => evidence.value("labels", named(probabilities)),
-        Readout::Steps(steps) => {
-            evidence.value("steps", steps.iter().take(STEPS).map(|step| shortest(*step)).collect::<Vec<_>>())
-        }
+        Readout::Steps(steps) => evidence.value(
+            "steps",
+            steps
+                .iter()
+                .take(STEPS)
+                .map(|step| shortest(*step))
+                .collect::<Vec<_>>(),
+        ),
         Readout::Scalar(_) | Readout::Embedding(_) => evidence,
     }
 }
 
-/// The double that is written with the fewest digits that read back as this number: 0.1, not 0.10000000149.
+/// The double that is written with the fewest digits that read back as this number: 0.1, not
+/// 0.10000000149.
 pub(super) fn shortest(number: f32) -> f64 {
     number.to_string().parse().unwrap_or(f64::from(number))
 }

@@ -1,4 +1,5 @@
-//! Completions of one task before the model: all of them are asked about at once, and share batches with whoever else asks.
+//! Completions of one task before the model: all of them are asked about at once, and share batches
+//! with whoever else asks.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -6,12 +7,12 @@ use std::time::Duration;
 
 use assay_core::extraction::reasoning::visible_text;
 use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelInput, ModelReply, ModelRequest, ModelScore, Readout, Refusal, RewardModels, Truncate,
-    sigmoid,
+    ModelError, ModelInfo, ModelInput, ModelReply, ModelRequest, ModelScore, Readout, Refusal,
+    RewardModels, Truncate, sigmoid,
 };
 use assay_core::{
-    BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared, Score,
-    Step, Verdict,
+    BoxFuture, Completion, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome,
+    Prepared, Score, Step, Verdict,
 };
 
 use super::evidence;
@@ -38,7 +39,11 @@ pub(super) struct PreparedReward {
 }
 
 impl Prepared for PreparedReward {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], cx: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        cx: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             let mut outcomes = vec![None; items.len()];
             let mut asked = Vec::new();
@@ -46,7 +51,8 @@ impl Prepared for PreparedReward {
             for (at, item) in items.iter().enumerate() {
                 let completion = self.shown(item);
                 if completion.text().trim().is_empty() {
-                    outcomes[at] = Some(Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO)));
+                    outcomes[at] =
+                        Some(Outcome::Graded(Grade::new(Verdict::NO_ANSWER, Score::ZERO)));
                     continue;
                 }
                 asked.push(at);
@@ -69,7 +75,12 @@ impl Prepared for PreparedReward {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Self>() + self.task.reference.as_ref().map_or(0, |reference| reference.len())
+        size_of::<Self>()
+            + self
+                .task
+                .reference
+                .as_ref()
+                .map_or(0, |reference| reference.len())
     }
 }
 
@@ -94,11 +105,20 @@ impl PreparedReward {
     }
 
     fn input(&self, item: &Item, completion: Completion) -> ModelInput {
-        ModelInput::Rollout { prompt: item.prompt.clone(), completion, reference: self.task.reference.clone() }
+        ModelInput::Rollout {
+            prompt: item.prompt.clone(),
+            completion,
+            reference: self.task.reference.clone(),
+        }
     }
 
-    /// Asks about all items, in halves where all at once are too many or one of them fails the others.
-    async fn ask_all(&self, inputs: Vec<ModelInput>, cx: &GradeContext) -> Vec<Result<Heard, ModelError>> {
+    /// Asks about all items, in halves where all at once are too many or one of them fails the
+    /// others.
+    async fn ask_all(
+        &self,
+        inputs: Vec<ModelInput>,
+        cx: &GradeContext,
+    ) -> Vec<Result<Heard, ModelError>> {
         let each = if self.is_relative() { 2 } else { 1 };
         let mut heard = Vec::with_capacity(inputs.len() / each);
         // The last is asked next.
@@ -107,7 +127,11 @@ impl PreparedReward {
             let items = part.len() / each;
             match self.ask(part.clone(), cx).await {
                 Ok(ModelReply { model, scores }) => {
-                    heard.extend(scores.chunks(each).map(|scores| Ok((Arc::clone(&model), scores.to_vec()))));
+                    heard.extend(
+                        scores
+                            .chunks(each)
+                            .map(|scores| Ok((Arc::clone(&model), scores.to_vec()))),
+                    );
                 }
                 Err(ModelError::TooLarge { .. } | ModelError::Device(_)) if items > 1 => {
                     let second = part.split_off(items / 2 * each);
@@ -120,7 +144,11 @@ impl PreparedReward {
     }
 
     /// Asks the model, again and again while its queue is full and someone waits.
-    async fn ask(&self, inputs: Vec<ModelInput>, cx: &GradeContext) -> Result<ModelReply, ModelError> {
+    async fn ask(
+        &self,
+        inputs: Vec<ModelInput>,
+        cx: &GradeContext,
+    ) -> Result<ModelReply, ModelError> {
         let request = ModelRequest {
             model: self.task.model.clone(),
             caller: Arc::from(CALLER),
@@ -152,14 +180,21 @@ impl PreparedReward {
     ) -> Outcome {
         let score = match &scores[0] {
             Ok(score) => score,
-            Err(refusal @ (Refusal::TooLong { tokens, max } | Refusal::PromptTooLong { tokens, max })) => {
-                let evidence =
-                    Evidence::new().text("model", &model.name).value("tokens", *tokens).value("most_tokens", *max);
+            Err(
+                refusal @ (Refusal::TooLong { tokens, max }
+                | Refusal::PromptTooLong { tokens, max }),
+            ) => {
+                let evidence = Evidence::new()
+                    .text("model", &model.name)
+                    .value("tokens", *tokens)
+                    .value("most_tokens", *max);
                 let grade = Grade::new(Verdict::TOO_LONG, Score::ZERO).with_evidence(evidence);
                 return self.unread(item, grade, refusal.to_string(), cx).await;
             }
             Err(Refusal::Unreadable(reason)) => {
-                let evidence = Evidence::new().text("model", &model.name).text("reason", reason);
+                let evidence = Evidence::new()
+                    .text("model", &model.name)
+                    .text("reason", reason);
                 let grade = Grade::new(UNREADABLE, Score::ZERO).with_evidence(evidence);
                 return self.unread(item, grade, reason.clone(), cx).await;
             }
@@ -167,7 +202,9 @@ impl PreparedReward {
         let beside = match scores.get(1) {
             None => None,
             Some(Ok(reference)) => reference.raw,
-            Some(Err(refusal)) => return ungradable(format!("the reference cannot be scored: {refusal}")),
+            Some(Err(refusal)) => {
+                return ungradable(format!("the reference cannot be scored: {refusal}"));
+            }
         };
         match self.judged(model, score, beside) {
             Ok(grade) => Outcome::Graded(grade),
@@ -175,8 +212,15 @@ impl PreparedReward {
         }
     }
 
-    /// What becomes of a completion that is not read: `grade`, unless a plain one is not read either, for which the task is at fault.
-    async fn unread(&self, item: &Item, grade: Grade, reason: String, cx: &GradeContext) -> Outcome {
+    /// What becomes of a completion that is not read: `grade`, unless a plain one is not read
+    /// either, for which the task is at fault.
+    async fn unread(
+        &self,
+        item: &Item,
+        grade: Grade,
+        reason: String,
+        cx: &GradeContext,
+    ) -> Outcome {
         let plain = self.input(item, Completion::Text(Arc::from("-")));
         match self.ask(vec![plain], cx).await {
             Ok(reply) if reply.scores.first().is_some_and(Result::is_ok) => Outcome::Graded(grade),
@@ -185,7 +229,12 @@ impl PreparedReward {
         }
     }
 
-    fn judged(&self, model: &ModelInfo, score: &ModelScore, beside: Option<f32>) -> Result<Grade, String> {
+    fn judged(
+        &self,
+        model: &ModelInfo,
+        score: &ModelScore,
+        beside: Option<f32>,
+    ) -> Result<Grade, String> {
         let number = self.score(model, score, beside)?;
         let number = Score::new(number).map_err(|error| error.to_string())?;
         let labels = matches!(score.readout, Readout::Labels(_));
@@ -198,10 +247,17 @@ impl PreparedReward {
         if let Some(beside) = beside {
             evidence = evidence.value("reference_raw", evidence::shortest(beside));
         }
-        let mut grade = Grade::new(verdict, number).with_evidence(evidence).with_work(u64::from(score.tokens));
+        let mut grade = Grade::new(verdict, number)
+            .with_evidence(evidence)
+            .with_work(u64::from(score.tokens));
         grade.measures = measures(score, beside);
         if let Readout::Steps(steps) = &score.readout {
-            let step = |score: f32| Score::new(f64::from(score)).ok().map(|score| Step { score, masked: false });
+            let step = |score: f32| {
+                Score::new(f64::from(score)).ok().map(|score| Step {
+                    score,
+                    masked: false,
+                })
+            };
             grade.steps = steps.iter().filter_map(|score| step(*score)).collect();
         }
         Ok(grade)
@@ -218,19 +274,36 @@ impl PreparedReward {
     }
 
     /// The score in [0, 1], or why there is none.
-    fn score(&self, model: &ModelInfo, score: &ModelScore, beside: Option<f32>) -> Result<f64, String> {
+    fn score(
+        &self,
+        model: &ModelInfo,
+        score: &ModelScore,
+        beside: Option<f32>,
+    ) -> Result<f64, String> {
         if let (Readout::Steps(steps), None) = (&score.readout, self.task.normalise) {
-            return self.task.steps.together(steps).ok_or_else(|| "the completion has no steps".to_owned());
+            return self
+                .task
+                .steps
+                .together(steps)
+                .ok_or_else(|| "the completion has no steps".to_owned());
         }
-        let raw = score.raw.map(f64::from).ok_or_else(|| nothing_said(model, score))?;
+        let raw = score
+            .raw
+            .map(f64::from)
+            .ok_or_else(|| nothing_said(model, score))?;
         match self.task.normalise {
-            None => {
-                score.score.ok_or_else(|| "the model compares with a `reference`, and the task has none".to_owned())
-            }
+            None => score.score.ok_or_else(|| {
+                "the model compares with a `reference`, and the task has none".to_owned()
+            }),
             Some(Way::None) => Ok(raw.clamp(0.0, 1.0)),
             Some(Way::Sigmoid) => Ok(sigmoid(raw)),
-            Some(Way::Affine) if model.normalise == "affine" => score.score.ok_or_else(|| nothing_said(model, score)),
-            Some(Way::Affine) => Err(format!("`{}` declares no `mean` and `std` for `affine`", model.name)),
+            Some(Way::Affine) if model.normalise == "affine" => {
+                score.score.ok_or_else(|| nothing_said(model, score))
+            }
+            Some(Way::Affine) => Err(format!(
+                "`{}` declares no `mean` and `std` for `affine`",
+                model.name
+            )),
             Some(Way::Relative) => match beside {
                 Some(beside) => Ok(sigmoid(raw - f64::from(beside))),
                 None => Err("the reference got no number".to_owned()),
@@ -243,8 +316,12 @@ impl PreparedReward {
 fn nothing_said(model: &ModelInfo, score: &ModelScore) -> String {
     let name = &model.name;
     match score.readout {
-        Readout::Embedding(_) => format!("`{name}` makes embeddings, and the task has no `reference` to compare with"),
-        Readout::Classes(_) => format!("`{name}` has several classes, and its options name none as `positive`"),
+        Readout::Embedding(_) => {
+            format!("`{name}` makes embeddings, and the task has no `reference` to compare with")
+        }
+        Readout::Classes(_) => {
+            format!("`{name}` has several classes, and its options name none as `positive`")
+        }
         _ => format!("`{name}` gave no number; look at its weights"),
     }
 }
@@ -260,7 +337,10 @@ fn measures(score: &ModelScore, beside: Option<f32>) -> BTreeMap<&'static str, M
         ("model_tokens", Some(f64::from(score.tokens))),
         ("reward_steps", steps),
     ];
-    numbers.into_iter().filter_map(|(name, number)| Some((name, Measure::new(number?).ok()?))).collect()
+    numbers
+        .into_iter()
+        .filter_map(|(name, number)| Some((name, Measure::new(number?).ok()?)))
+        .collect()
 }
 
 fn ungradable(reason: String) -> Outcome {
@@ -277,9 +357,10 @@ fn fault(error: &ModelError) -> Fault {
         _ => ErrorCode::Internal,
     };
     match error {
-        ModelError::Unavailable(_) | ModelError::ShuttingDown | ModelError::Overloaded { .. } | ModelError::Expired => {
-            Fault::passing(code, error.to_string())
-        }
+        ModelError::Unavailable(_)
+        | ModelError::ShuttingDown
+        | ModelError::Overloaded { .. }
+        | ModelError::Expired => Fault::passing(code, error.to_string()),
         _ => Fault::lasting(code, error.to_string()),
     }
 }

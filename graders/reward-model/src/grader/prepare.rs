@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use assay_core::grader::Unprepared;
 use assay_core::reward_model::{ModelError, ModelState, ModelStatus, RewardModels};
-use assay_core::{Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError};
+use assay_core::{
+    Checked, ErrorCode, Fault, Grader, PrepareContext, Prepared, Spec, Task, TaskError,
+};
 
 use super::grade::PreparedReward;
 use super::spec::SPEC;
@@ -39,12 +41,21 @@ impl Grader for RewardModelGrader {
         }
     }
 
-    /// Holds the name and not the model: a task that is kept meets the model that stands behind the name when it grades.
-    fn prepare(&self, task: &Task, _cx: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let at_fault =
-            |error: TaskError| Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()));
+    /// Holds the name and not the model: a task that is kept meets the model that stands behind the
+    /// name when it grades.
+    fn prepare(
+        &self,
+        task: &Task,
+        _cx: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+        let at_fault = |error: TaskError| {
+            Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
+        };
         let task = RewardTask::read(task).map_err(at_fault)?;
-        Ok(Arc::new(PreparedReward { models: Arc::clone(&self.models), task }))
+        Ok(Arc::new(PreparedReward {
+            models: Arc::clone(&self.models),
+            task,
+        }))
     }
 
     fn unavailable(&self) -> Option<String> {
@@ -52,7 +63,9 @@ impl Grader for RewardModelGrader {
         let is_usable = |model: &ModelStatus| model.state != ModelState::Failed;
         let usable = self.models.list().iter().any(is_usable);
         (!usable).then(|| {
-            "no reward model is loaded; name one under `[reward_models.load]`, or `assay models load` one".to_owned()
+            "no reward model is loaded; name one under `[reward_models.load]`, or `assay models \
+             load` one"
+                .to_owned()
         })
     }
 }

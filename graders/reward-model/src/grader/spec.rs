@@ -22,7 +22,11 @@ pub static SPEC: Spec = Spec {
             pass: Some(true),
             meaning: "the score reaches the threshold; a verifier says so by its label",
         },
-        VerdictSpec { verdict: Verdict::WRONG_ANSWER, pass: Some(false), meaning: "the score is below the threshold" },
+        VerdictSpec {
+            verdict: Verdict::WRONG_ANSWER,
+            pass: Some(false),
+            meaning: "the score is below the threshold",
+        },
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,
             pass: Some(false),
@@ -31,16 +35,30 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: UNREADABLE,
             pass: Some(false),
-            meaning: "the model does not read the completion, though it reads others of its task; the evidence has the reason",
+            meaning: "the model does not read the completion, though it reads others of its task; \
+                      the evidence has the reason",
         },
     ],
     measures: &[
-        MeasureSpec { name: "raw_reward", unit: "points of the model's own scale, before any normalisation" },
-        MeasureSpec { name: "reference_reward", unit: "points that the reference got, under `relative`" },
-        MeasureSpec { name: "model_tokens", unit: "tokens that the model read" },
-        MeasureSpec { name: "reward_steps", unit: "steps that a process reward model judged" },
+        MeasureSpec {
+            name: "raw_reward",
+            unit: "points of the model's own scale, before any normalisation",
+        },
+        MeasureSpec {
+            name: "reference_reward",
+            unit: "points that the reference got, under `relative`",
+        },
+        MeasureSpec {
+            name: "model_tokens",
+            unit: "tokens that the model read",
+        },
+        MeasureSpec {
+            name: "reward_steps",
+            unit: "steps that a process reward model judged",
+        },
     ],
-    // A name may stand for another model tomorrow. One version always gives the same, and is cached by version.
+    // A name may stand for another model tomorrow. One version always gives the same, and is cached
+    // by version.
     deterministic: false,
     reads_context: true,
     at_once: 256,

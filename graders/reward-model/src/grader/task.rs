@@ -75,12 +75,23 @@ pub(super) enum Reasoning {
 impl RewardTask {
     pub(super) fn read(task: &Task) -> Result<Self, TaskError> {
         let read: Self = task.parse()?;
-        if read.threshold.is_some_and(|threshold| !(0.0..=1.0).contains(&threshold)) {
-            return Err(TaskError::new(ErrorCode::InvalidTask, "/threshold", "a threshold is in [0, 1]".to_owned()));
+        if read
+            .threshold
+            .is_some_and(|threshold| !(0.0..=1.0).contains(&threshold))
+        {
+            return Err(TaskError::new(
+                ErrorCode::InvalidTask,
+                "/threshold",
+                "a threshold is in [0, 1]".to_owned(),
+            ));
         }
         if read.normalise == Some(Way::Relative) && read.reference.is_none() {
             let message = "`relative` compares with a `reference`; give one".to_owned();
-            return Err(TaskError::new(ErrorCode::InvalidTask, "/reference", message));
+            return Err(TaskError::new(
+                ErrorCode::InvalidTask,
+                "/reference",
+                message,
+            ));
         }
         Ok(read)
     }

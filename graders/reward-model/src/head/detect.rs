@@ -1,4 +1,5 @@
-//! Which head a model has: by its tensors and its configuration, never by a guess. Tensors of two heads, or of none, are refused.
+//! Which head a model has: by its tensors and its configuration, never by a guess. Tensors of two
+//! heads, or of none, are refused.
 
 use assay_weights::config::{Family, Fields};
 use assay_weights::{LoadError, Weights};
@@ -12,7 +13,8 @@ use crate::body::norm::RowNorm;
 /// A head that was found and is not read yet.
 pub(crate) struct Found {
     pub(crate) meaning: Meaning,
-    /// Numbers it gives for a row; 0 for an embedding, or label tokens, whose number the options say.
+    /// Numbers it gives for a row; 0 for an embedding, or label tokens, whose number the options
+    /// say.
     pub(crate) outputs: usize,
     kind: Kind,
     hidden: usize,
@@ -28,7 +30,11 @@ enum Kind {
     /// `bert.pooler` and `classifier`.
     Pooler,
     /// `head.dense`, `head.norm` and `classifier`.
-    Prediction { eps: f64, norm_bias: bool, bias: bool },
+    Prediction {
+        eps: f64,
+        norm_bias: bool,
+        bias: bool,
+    },
     /// Nothing.
     None { unit: bool },
 }
@@ -41,7 +47,10 @@ struct Names<'a> {
 
 impl Names<'_> {
     fn in_file<'n>(&'n self, usual: &'n str) -> &'n str {
-        self.options.tensors.get(usual).map_or(usual, String::as_str)
+        self.options
+            .tensors
+            .get(usual)
+            .map_or(usual, String::as_str)
     }
 
     fn has(&self, usual: &str) -> bool {
@@ -60,7 +69,9 @@ impl Names<'_> {
         let shape = self.weights.shape(name).unwrap_or_default();
         match shape[..] {
             [out, _] if out > 0 => Ok(out),
-            _ => Err(LoadError::new(format!("the tensor `{name}` of a head has the sizes {shape:?}"))),
+            _ => Err(LoadError::new(format!(
+                "the tensor `{name}` of a head has the sizes {shape:?}"
+            ))),
         }
     }
 }
@@ -78,9 +89,14 @@ impl Found {
         let names = Names { weights, options };
         let hidden = fields.size("hidden_size")?;
         if let Some(missing) = options.tensors.values().find(|name| !weights.has(name)) {
-            return Err(LoadError::new(format!("the option `tensors` names `{missing}`, which the files do not have")));
+            return Err(LoadError::new(format!(
+                "the option `tensors` names `{missing}`, which the files do not have"
+            )));
         }
-        let architecture = fields.texts("architectures").and_then(|names| names.first().copied()).unwrap_or_default();
+        let architecture = fields
+            .texts("architectures")
+            .and_then(|names| names.first().copied())
+            .unwrap_or_default();
         let steps = options.step_token.is_some()
             || architecture.ends_with("ForProcessRewardModel")
             || architecture.ends_with("ForTokenClassification");
@@ -89,7 +105,14 @@ impl Found {
             1 => Meaning::Scalar,
             _ => Meaning::Classes,
         };
-        let found = |meaning: Meaning, outputs: usize, kind: Kind| Ok(Self { meaning, outputs, kind, hidden });
+        let found = |meaning: Meaning, outputs: usize, kind: Kind| {
+            Ok(Self {
+                meaning,
+                outputs,
+                kind,
+                hidden,
+            })
+        };
         if names.has("score.0.weight") {
             let outputs = names.outputs("score.2.weight")?;
             return found(several(outputs), outputs, Kind::Mlp);
@@ -106,21 +129,34 @@ impl Found {
                         fields.activation("classifier_activation", &["gelu"])?;
                         let flag = |name: &str| fields.flag_or(name, false);
                         let eps = fields.number_or("norm_eps", 1e-5)?;
-                        Kind::Prediction { eps, norm_bias: flag("norm_bias"), bias: flag("classifier_bias") }
+                        Kind::Prediction {
+                            eps,
+                            norm_bias: flag("norm_bias"),
+                            bias: flag("classifier_bias"),
+                        }
                     }
                 };
                 let outputs = names.outputs("classifier.weight")?;
                 found(several(outputs), outputs, kind)
             }
             Family::Bert | Family::ModernBert => found(Meaning::Embedding, 0, Kind::None { unit }),
-            Family::Decoder if !options.labels.is_empty() => {
-                found(Meaning::Labels, 0, Kind::Vocabulary { tied: fields.flag_or("tie_word_embeddings", false) })
+            Family::Decoder if !options.labels.is_empty() => found(
+                Meaning::Labels,
+                0,
+                Kind::Vocabulary {
+                    tied: fields.flag_or("tie_word_embeddings", false),
+                },
+            ),
+            Family::Decoder if architecture.ends_with("ForCausalLM") => {
+                Err(LoadError::new(format!(
+                    "`{architecture}` writes text and has no head for rewards; for a verifier \
+                     that answers with one token, declare `labels` and `positive`"
+                )))
             }
-            Family::Decoder if architecture.ends_with("ForCausalLM") => Err(LoadError::new(format!(
-                "`{architecture}` writes text and has no head for rewards; for a verifier that answers with one token, declare `labels` and `positive`"
-            ))),
             Family::Decoder => Err(LoadError::new(
-                "no tensor of a head is there (`score.weight`, or `score.0.weight` and `score.2.weight`); if it has another name, declare it as in `tensors = { \"score.weight\" = \"v_head.weight\" }`",
+                "no tensor of a head is there (`score.weight`, or `score.0.weight` and \
+                 `score.2.weight`); if it has another name, declare it as in `tensors = { \
+                 \"score.weight\" = \"v_head.weight\" }`",
             )),
         }
     }
@@ -137,34 +173,54 @@ impl Found {
         let names = Names { weights, options };
         let hidden = self.hidden;
         if !options.tensors.is_empty() && self.meaning != Meaning::Labels {
-            // Whoever declares the head knows that the one over the vocabulary, left in many files, is another.
+            // Whoever declares the head knows that the one over the vocabulary, left in many files,
+            // is another.
             weights.pass_over("lm_head.weight");
         }
         let layers = match self.kind {
-            Kind::Score => Layers::One(names.matrix("score", [names.outputs("score.weight")?, hidden])?),
+            Kind::Score => {
+                Layers::One(names.matrix("score", [names.outputs("score.weight")?, hidden])?)
+            }
             Kind::Mlp => {
                 let inner = names.outputs("score.0.weight")?;
                 let first = names.matrix("score.0", [inner, hidden])?;
-                Layers::Two(first, names.matrix("score.2", [names.outputs("score.2.weight")?, inner])?)
+                Layers::Two(
+                    first,
+                    names.matrix("score.2", [names.outputs("score.2.weight")?, inner])?,
+                )
             }
             Kind::Vocabulary { tied } => {
                 let vocabulary = Fields(config).size("vocab_size")?;
                 let embedding = format!("{prefix}embed_tokens.weight");
-                let name = if weights.has("lm_head.weight") { "lm_head.weight" } else { embedding.as_str() };
+                let name = if weights.has("lm_head.weight") {
+                    "lm_head.weight"
+                } else {
+                    embedding.as_str()
+                };
                 if name == embedding && !tied {
                     return Err(LoadError::new(
-                        "the tensor `lm_head.weight` is missing, and the embedding is not tied to it",
+                        "the tensor `lm_head.weight` is missing, and the embedding is not tied to \
+                         it",
                     ));
                 }
                 let all = weights.values(name, &[vocabulary, hidden])?;
                 let rows = Matrix::of_rows(&all, hidden, labels);
-                Layers::One(rows.ok_or_else(|| LoadError::new("a label token is beyond the vocabulary"))?)
+                Layers::One(
+                    rows.ok_or_else(|| LoadError::new("a label token is beyond the vocabulary"))?,
+                )
             }
             Kind::Pooler => {
                 let pool = names.matrix(&format!("{prefix}pooler.dense"), [hidden, hidden])?;
-                Layers::Pooler(pool, names.matrix("classifier", [names.outputs("classifier.weight")?, hidden])?)
+                Layers::Pooler(
+                    pool,
+                    names.matrix("classifier", [names.outputs("classifier.weight")?, hidden])?,
+                )
             }
-            Kind::Prediction { eps, norm_bias, bias } => {
+            Kind::Prediction {
+                eps,
+                norm_bias,
+                bias,
+            } => {
                 let biased = bias.then_some("head.dense.bias");
                 let dense = Matrix::read(weights, "head.dense.weight", biased, [hidden, hidden])?;
                 let norm = RowNorm::layer(weights, "head.norm", hidden, eps, norm_bias)?;
@@ -181,6 +237,9 @@ impl Found {
                 Layers::None { unit }
             }
         };
-        Ok(Head { meaning: self.meaning, layers })
+        Ok(Head {
+            meaning: self.meaning,
+            layers,
+        })
     }
 }

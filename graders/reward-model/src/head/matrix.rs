@@ -5,7 +5,8 @@ use rayon::prelude::*;
 
 use assay_kernels::{Product, View, multiply};
 
-/// Rows that go through a product at once, empty ones added: always the same product, so always the same bits.
+/// Rows that go through a product at once, empty ones added: always the same product, so always the
+/// same bits.
 const BLOCK: usize = 16;
 
 /// Most outputs that are summed one by one instead, in `f64`.
@@ -30,7 +31,11 @@ impl Matrix {
             Some(bias) => weights.values(bias, &[out])?,
             None => vec![0.0; out],
         };
-        Ok(Self { weight: weights.values(weight, &[out, inner])?, bias, inner })
+        Ok(Self {
+            weight: weights.values(weight, &[out, inner])?,
+            bias,
+            inner,
+        })
     }
 
     /// These rows of another matrix.
@@ -40,21 +45,33 @@ impl Matrix {
             weight.get(start..start.checked_add(inner)?)
         };
         let rows: Vec<&[f32]> = rows.iter().map(row).collect::<Option<_>>()?;
-        Some(Self { bias: vec![0.0; rows.len()], weight: rows.concat(), inner })
+        Some(Self {
+            bias: vec![0.0; rows.len()],
+            weight: rows.concat(),
+            inner,
+        })
     }
 
     pub(super) fn apply(&self, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
         if self.bias.len() <= FEW {
             return rows.par_iter().map(|row| self.summed(row)).collect();
         }
-        rows.par_chunks(BLOCK).flat_map_iter(|rows| self.block(rows)).collect()
+        rows.par_chunks(BLOCK)
+            .flat_map_iter(|rows| self.block(rows))
+            .collect()
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "results are f32")]
     fn summed(&self, row: &[f32]) -> Vec<f32> {
-        let dot = |weight: &[f32]| row.iter().zip(weight).map(|(x, w)| f64::from(*x) * f64::from(*w)).sum::<f64>();
+        let dot = |weight: &[f32]| {
+            row.iter()
+                .zip(weight)
+                .map(|(x, w)| f64::from(*x) * f64::from(*w))
+                .sum::<f64>()
+        };
         let sums = self.weight.chunks_exact(self.inner).zip(&self.bias);
-        sums.map(|(weight, bias)| (dot(weight) + f64::from(*bias)) as f32).collect()
+        sums.map(|(weight, bias)| (dot(weight) + f64::from(*bias)) as f32)
+            .collect()
     }
 
     fn block(&self, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
@@ -62,8 +79,16 @@ impl Matrix {
         let mut block = rows.concat();
         block.resize(BLOCK * inner, 0.0);
         let mut found = vec![0f32; BLOCK * out];
-        let plain = |columns: usize| View { offset: 0, row_stride: columns, column_stride: 1 };
-        let turned = View { offset: 0, row_stride: 1, column_stride: inner };
+        let plain = |columns: usize| View {
+            offset: 0,
+            row_stride: columns,
+            column_stride: 1,
+        };
+        let turned = View {
+            offset: 0,
+            row_stride: 1,
+            column_stride: inner,
+        };
         multiply(
             (BLOCK, out, inner),
             Product::plain(),
@@ -71,7 +96,12 @@ impl Matrix {
             (&self.weight, turned),
             (&mut found, plain(out)),
         );
-        let add = |row: &[f32]| row.iter().zip(&self.bias).map(|(x, bias)| x + bias).collect();
+        let add = |row: &[f32]| {
+            row.iter()
+                .zip(&self.bias)
+                .map(|(x, bias)| x + bias)
+                .collect()
+        };
         found.chunks_exact(out).take(rows.len()).map(add).collect()
     }
 }

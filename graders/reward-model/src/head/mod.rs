@@ -1,7 +1,7 @@
 //! Heads: from the hidden states of a few rows to what the model says.
 //!
-//! A head runs on the CPU in `f32`, whatever the body computes in: near 23 a `bf16` has steps of 0.125, and completions of one
-//! group would tie. Its rows are few, so this costs next to nothing.
+//! A head runs on the CPU in `f32`, whatever the body computes in: near 23 a `bf16` has steps of
+//! 0.125, and completions of one group would tie. Its rows are few, so this costs next to nothing.
 
 pub(crate) mod detect;
 mod matrix;
@@ -74,7 +74,9 @@ impl Head {
         match &self.layers {
             Layers::One(out) => out.apply(&rows),
             Layers::Two(first, out) => out.apply(&mapped(first.apply(&rows), |x| x.max(0.0))),
-            Layers::Pooler(pool, out) => out.apply(&mapped(pool.apply(&rows), |x| f64::from(x).tanh())),
+            Layers::Pooler(pool, out) => {
+                out.apply(&mapped(pool.apply(&rows), |x| f64::from(x).tanh()))
+            }
             Layers::Prediction(dense, norm, out) => {
                 let mut rows = mapped(dense.apply(&rows), gelu);
                 rows.iter_mut().for_each(|row| norm.apply(row));
@@ -110,9 +112,18 @@ fn good(row: &[f32]) -> f32 {
 
 /// Cosine of two embeddings; 0 where one has no length.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
-    let dot = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum::<f64>();
+    let dot = |a: &[f32], b: &[f32]| {
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| f64::from(*a) * f64::from(*b))
+            .sum::<f64>()
+    };
     let lengths = (dot(a, a) * dot(b, b)).sqrt();
-    if lengths > 0.0 { narrow((dot(a, b) / lengths).clamp(-1.0, 1.0)) } else { 0.0 }
+    if lengths > 0.0 {
+        narrow((dot(a, b) / lengths).clamp(-1.0, 1.0))
+    } else {
+        0.0
+    }
 }
 
 fn gelu(x: f32) -> f64 {
@@ -121,7 +132,9 @@ fn gelu(x: f32) -> f64 {
 }
 
 fn mapped<T: Into<f64>>(rows: Vec<Vec<f32>>, f: impl Fn(f32) -> T) -> Vec<Vec<f32>> {
-    rows.into_iter().map(|row| row.into_iter().map(|x| narrow(f(x).into())).collect()).collect()
+    rows.into_iter()
+        .map(|row| row.into_iter().map(|x| narrow(f(x).into())).collect())
+        .collect()
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "results are f32")]

@@ -1,4 +1,5 @@
-//! Networks against reference values of another implementation (`tests/reference/`), and against themselves in other company.
+//! Networks against reference values of another implementation (`tests/reference/`), and against
+//! themselves in other company.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,12 @@ impl Case {
             rows: serde_json::from_value(rows.clone()).map_or(Rows::Mean, Rows::At),
             cut: 0,
         };
-        self.sequences.iter().zip(&self.rows).enumerate().map(of).collect()
+        self.sequences
+            .iter()
+            .zip(&self.rows)
+            .enumerate()
+            .map(of)
+            .collect()
     }
 
     fn network(&self, device: &Device) -> std::result::Result<Network, LoadError> {
@@ -51,14 +57,21 @@ impl Case {
         let directory = Directory::open(folder.path())?;
         let weights = directory.weights(device, DType::F32)?;
         let outline = Outline::look(&directory, &weights, &self.options)?;
-        let labels: Vec<u32> = self.options.labels.iter().map(|label| self.tokens[label]).collect();
+        let labels: Vec<u32> = self
+            .options
+            .labels
+            .iter()
+            .map(|label| self.tokens[label])
+            .collect();
         Network::read(outline, &weights, &self.options, &labels)
     }
 }
 
 /// The CPU, and the first GPU where this build can use one and the machine has one.
 fn devices() -> Vec<Device> {
-    std::iter::once(Device::Cpu).chain(Device::new_cuda(0)).collect()
+    std::iter::once(Device::Cpu)
+        .chain(Device::new_cuda(0))
+        .collect()
 }
 
 fn cases() -> Vec<Case> {
@@ -86,7 +99,10 @@ fn every_architecture_and_head_says_what_the_reference_says() {
     assert!(cases().len() >= 40);
     for device in devices() {
         let bound = if device.is_cpu() { 1e-5 } else { 1e-4 };
-        let worst = cases().iter().map(|case| off_reference(case, &device)).fold(0.0, f64::max);
+        let worst = cases()
+            .iter()
+            .map(|case| off_reference(case, &device))
+            .fold(0.0, f64::max);
         assert!(worst > 0.0, "nothing was compared");
         assert!(worst < bound, "{worst} on {device:?}");
     }
@@ -94,20 +110,30 @@ fn every_architecture_and_head_says_what_the_reference_says() {
 
 /// The largest difference of a case's numbers from the reference, relative beyond 1.
 fn off_reference(case: &Case, device: &Device) -> f64 {
-    let network = case.network(device).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    let network = case
+        .network(device)
+        .unwrap_or_else(|error| panic!("{}: {error}", case.name));
     let sequences = case.sequences();
     let said = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
     let mut worst = 0f64;
     for ((readout, expected), ids) in said.iter().zip(&case.expected).zip(&case.sequences) {
         let (word, found) = numbers(readout);
         let expected = match &expected[word] {
-            Value::Array(numbers) => numbers.iter().map(|number| number.as_f64().unwrap()).collect(),
+            Value::Array(numbers) => numbers
+                .iter()
+                .map(|number| number.as_f64().unwrap())
+                .collect(),
             number => vec![number.as_f64().unwrap()],
         };
         assert_eq!(found.len(), expected.len(), "{}", case.name);
         for (found, expected) in found.iter().zip(expected) {
             let off = (f64::from(*found) - expected).abs() / expected.abs().max(1.0);
-            assert!(off < 1e-4, "{}, {} tokens: {found} for {expected} on {device:?}", case.name, ids.len());
+            assert!(
+                off < 1e-4,
+                "{}, {} tokens: {found} for {expected} on {device:?}",
+                case.name,
+                ids.len()
+            );
             worst = worst.max(off);
         }
     }
@@ -116,22 +142,39 @@ fn off_reference(case: &Case, device: &Device) -> f64 {
 
 #[test]
 fn company_and_order_change_no_bit() {
-    for (device, case) in devices().iter().flat_map(|device| cases().into_iter().map(move |case| (device, case))) {
+    for (device, case) in devices()
+        .iter()
+        .flat_map(|device| cases().into_iter().map(move |case| (device, case)))
+    {
         let network = case.network(device).unwrap();
         let sequences = case.sequences();
-        let alone: Vec<_> = sequences.iter().map(|sequence| bits(&network.run(&[sequence]).unwrap()[0])).collect();
-        let order: Vec<usize> = (0..sequences.len()).rev().chain(0..sequences.len()).collect();
+        let alone: Vec<_> = sequences
+            .iter()
+            .map(|sequence| bits(&network.run(&[sequence]).unwrap()[0]))
+            .collect();
+        let order: Vec<usize> = (0..sequences.len())
+            .rev()
+            .chain(0..sequences.len())
+            .collect();
         let batch: Vec<_> = order.iter().map(|at| &sequences[*at]).collect();
         for (at, readout) in order.iter().zip(network.run(&batch).unwrap()) {
             let tokens = case.sequences[*at].len();
-            assert_eq!(bits(&readout), alone[*at], "{}: {tokens} tokens on {device:?}", case.name);
+            assert_eq!(
+                bits(&readout),
+                alone[*at],
+                "{}: {tokens} tokens on {device:?}",
+                case.name
+            );
         }
     }
 }
 
 #[test]
 fn a_head_that_is_missing_or_left_over_is_refused() {
-    let mut case = cases().into_iter().find(|case| case.name == "llama").unwrap();
+    let mut case = cases()
+        .into_iter()
+        .find(|case| case.name == "llama")
+        .unwrap();
     let head = case.tensors.remove("score.weight").unwrap();
     let missing = case.network(&Device::Cpu).err().unwrap().to_string();
     assert!(missing.contains("no tensor of a head"), "{missing}");
@@ -144,6 +187,14 @@ fn a_head_that_is_missing_or_left_over_is_refused() {
 
 #[test]
 fn an_id_beyond_the_vocabulary_is_an_error() {
-    let case = cases().into_iter().find(|case| case.name == "qwen2").unwrap();
-    assert!(case.network(&Device::Cpu).unwrap().run(&[&Sequence::whole(vec![1, u32::MAX])]).is_err());
+    let case = cases()
+        .into_iter()
+        .find(|case| case.name == "qwen2")
+        .unwrap();
+    assert!(
+        case.network(&Device::Cpu)
+            .unwrap()
+            .run(&[&Sequence::whole(vec![1, u32::MAX])])
+            .is_err()
+    );
 }

@@ -1,4 +1,5 @@
-//! What was read once is not read again: readouts by everything they depend on. Exact, since a readout depends on nothing else.
+//! What was read once is not read again: readouts by everything they depend on. Exact, since a
+//! readout depends on nothing else.
 
 use assay_core::reward_model::Readout;
 use assay_core::{Hash, heap};
@@ -7,22 +8,35 @@ use quick_cache::sync::Cache;
 
 use crate::{Rows, Sequence};
 
-/// Cost of an entry in addition to its numbers: its slot in the table, which doubles when it is full, and in the list
-/// of recently evicted keys.
+/// Cost of an entry in addition to its numbers: its slot in the table, which doubles when it is
+/// full, and in the list of recently evicted keys.
 const ENTRY_BYTES: u64 = 192;
 
-/// Most numbers of a readout that is cached: a larger embedding would evict many scores and is rarely requested twice.
+/// Most numbers of a readout that is cached: a larger embedding would evict many scores and is
+/// rarely requested twice.
 const MOST_NUMBERS: usize = 1_024;
 
 /// The name of what a model reads: hash of its version and the sequence.
 pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
-    let ids: Vec<u8> = sequence.ids.iter().flat_map(|id| id.to_le_bytes()).collect();
+    let ids: Vec<u8> = sequence
+        .ids
+        .iter()
+        .flat_map(|id| id.to_le_bytes())
+        .collect();
     let rows: Vec<u8> = match &sequence.rows {
-        Rows::At(places) => places.iter().flat_map(|place| place.to_le_bytes()).collect(),
+        Rows::At(places) => places
+            .iter()
+            .flat_map(|place| place.to_le_bytes())
+            .collect(),
         // One byte is no list of places, each of which has four.
         Rows::Mean => vec![0],
     };
-    Hash::of_parts(&[version.as_bytes(), &ids, &(sequence.second as u64).to_le_bytes(), &rows])
+    Hash::of_parts(&[
+        version.as_bytes(),
+        &ids,
+        &(sequence.second as u64).to_le_bytes(),
+        &rows,
+    ])
 }
 
 /// The count of numbers that a readout has on the heap.
@@ -51,9 +65,11 @@ pub(super) struct Readouts(Option<Cache<Hash, Readout, Bytes>>);
 impl Readouts {
     /// A cache of `most` bytes; 0 makes one that keeps nothing.
     pub(super) fn new(most: u64) -> Self {
-        // The capacity in entries sets the initial size of the table and of the list of evicted keys; the limit is the
-        // weight.
-        let entries = usize::try_from(most / ENTRY_BYTES).unwrap_or(usize::MAX).clamp(32, 16_384);
+        // The capacity in entries sets the initial size of the table and of the list of evicted
+        // keys; the limit is the weight.
+        let entries = usize::try_from(most / ENTRY_BYTES)
+            .unwrap_or(usize::MAX)
+            .clamp(32, 16_384);
         Self((most > 0).then(|| Cache::with_weighter(entries, most, Bytes)))
     }
 
@@ -79,17 +95,43 @@ mod tests {
         let plain = Sequence::whole(vec![1, 2, 3]);
         let others = [
             Sequence::whole(vec![1, 2, 4]),
-            Sequence { second: 1, ..plain.clone() },
-            Sequence { rows: Rows::At(vec![0]), ..plain.clone() },
-            Sequence { rows: Rows::At(vec![]), ..plain.clone() },
-            Sequence { rows: Rows::Mean, ..plain.clone() },
+            Sequence {
+                second: 1,
+                ..plain.clone()
+            },
+            Sequence {
+                rows: Rows::At(vec![0]),
+                ..plain.clone()
+            },
+            Sequence {
+                rows: Rows::At(vec![]),
+                ..plain.clone()
+            },
+            Sequence {
+                rows: Rows::Mean,
+                ..plain.clone()
+            },
         ];
-        let mut keys: Vec<_> = others.iter().chain([&plain]).map(|sequence| key("v1", sequence)).collect();
+        let mut keys: Vec<_> = others
+            .iter()
+            .chain([&plain])
+            .map(|sequence| key("v1", sequence))
+            .collect();
         keys.push(key("v2", &plain));
         keys.sort_unstable();
         keys.dedup();
         assert_eq!(keys.len(), others.len() + 2);
-        assert_eq!(key("v1", &plain), key("v1", &Sequence { cut: 7, ..plain.clone() }), "what was cut is not read");
+        assert_eq!(
+            key("v1", &plain),
+            key(
+                "v1",
+                &Sequence {
+                    cut: 7,
+                    ..plain.clone()
+                }
+            ),
+            "what was cut is not read"
+        );
     }
 
     #[test]
@@ -105,7 +147,9 @@ mod tests {
     #[test]
     fn its_weight_is_bounded() {
         let cache = Readouts::new(64 * ENTRY_BYTES);
-        let keys: Vec<_> = (0..10_000u32).map(|number| Hash::of(&number.to_le_bytes())).collect();
+        let keys: Vec<_> = (0..10_000u32)
+            .map(|number| Hash::of(&number.to_le_bytes()))
+            .collect();
         for key in &keys {
             cache.keep(*key, &Readout::Scalar(0.0));
         }

@@ -1,7 +1,8 @@
-//! The one thread that owns the device: it runs batches one after the other, and outlives whatever they do.
+//! The one thread that owns the device: it runs batches one after the other, and outlives whatever
+//! they do.
 //!
-//! A batch that gives nothing, by an error, a panic or for lack of memory, is run again in halves, and they in theirs, until only
-//! the sequence that is to blame fails.
+//! A batch that gives nothing, by an error, a panic or for lack of memory, is run again in halves,
+//! and they in theirs, until only the sequence that is to blame fails.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,18 +20,24 @@ use super::queue::Queue;
 use super::ticket::Job;
 use crate::Sequence;
 
-/// Starts the thread. It ends when the queue is closed and empty; the receiver has then lost its sender.
-pub(super) fn start(queue: Arc<Queue>, clock: Arc<dyn Clock>) -> std::io::Result<watch::Receiver<()>> {
+/// Starts the thread. It ends when the queue is closed and empty; the receiver has then lost its
+/// sender.
+pub(super) fn start(
+    queue: Arc<Queue>,
+    clock: Arc<dyn Clock>,
+) -> std::io::Result<watch::Receiver<()>> {
     let (alive, ended) = watch::channel(());
-    thread::Builder::new().name("assay-device".to_owned()).spawn(move || {
-        while let Some(batch) = queue.next() {
-            let tokens = batch.iter().map(|job| job.sequence.len()).sum();
-            let started = clock.monotonic();
-            work(batch, clock.as_ref());
-            queue.done(tokens, clock.monotonic().saturating_sub(started));
-        }
-        drop(alive);
-    })?;
+    thread::Builder::new()
+        .name("assay-device".to_owned())
+        .spawn(move || {
+            while let Some(batch) = queue.next() {
+                let tokens = batch.iter().map(|job| job.sequence.len()).sum();
+                let started = clock.monotonic();
+                work(batch, clock.as_ref());
+                queue.done(tokens, clock.monotonic().saturating_sub(started));
+            }
+            drop(alive);
+        })?;
     Ok(ended)
 }
 
@@ -38,14 +45,23 @@ pub(super) fn start(queue: Arc<Queue>, clock: Arc<dyn Clock>) -> std::io::Result
 fn work(batch: Vec<Job>, clock: &dyn Clock) {
     let mut rest = vec![batch];
     while let Some(mut batch) = rest.pop() {
-        let Some(model) = batch.first().map(|job| Arc::clone(&job.model)) else { continue };
+        let Some(model) = batch.first().map(|job| Arc::clone(&job.model)) else {
+            continue;
+        };
         let name = &model.info().name;
         let started = clock.monotonic();
         match run(&batch) {
             Ok(readouts) => {
                 let lengths = batch.iter().map(|job| job.sequence.len());
-                metrics::ran(name, lengths.clone(), clock.monotonic().saturating_sub(started));
-                model.counts.tokens.fetch_add(lengths.sum::<usize>() as u64, Ordering::Relaxed);
+                metrics::ran(
+                    name,
+                    lengths.clone(),
+                    clock.monotonic().saturating_sub(started),
+                );
+                model
+                    .counts
+                    .tokens
+                    .fetch_add(lengths.sum::<usize>() as u64, Ordering::Relaxed);
                 for (job, readout) in batch.iter().zip(readouts) {
                     job.answer(checked(readout));
                 }
@@ -53,9 +69,18 @@ fn work(batch: Vec<Job>, clock: &dyn Clock) {
             Err(failure) => {
                 metrics::failed(name, failure.kind);
                 let tokens = batch.iter().map(|job| job.sequence.len()).sum();
-                tracing::warn!(model = name, rows = batch.len(), tokens, "a batch failed: {}", failure.message);
+                tracing::warn!(
+                    model = name,
+                    rows = batch.len(),
+                    tokens,
+                    "a batch failed: {}",
+                    failure.message
+                );
                 if let [job] = batch.as_slice() {
-                    job.answer(Err(ModelError::Device(format!("the model `{name}` failed: {}", failure.message))));
+                    job.answer(Err(ModelError::Device(format!(
+                        "the model `{name}` failed: {}",
+                        failure.message
+                    ))));
                 } else {
                     if failure.kind == OUT_OF_MEMORY {
                         model.shrink(tokens);
@@ -80,24 +105,44 @@ struct Failure {
 /// One forward pass: as many readouts as sequences.
 fn run(batch: &[Job]) -> Result<Vec<Readout>, Failure> {
     let sequences: Vec<&Sequence> = batch.iter().map(|job| &job.sequence).collect();
-    let Some(job) = batch.first() else { return Ok(Vec::new()) };
-    // A model never changes, so a panic leaves nothing half done behind that a later batch would see.
+    let Some(job) = batch.first() else {
+        return Ok(Vec::new());
+    };
+    // A model never changes, so a panic leaves nothing half done behind that a later batch would
+    // see.
     match catch_unwind(AssertUnwindSafe(|| job.model.model.run(&sequences))) {
         Ok(Ok(readouts)) if readouts.len() == batch.len() => Ok(readouts),
         Ok(Ok(readouts)) => {
-            let message = format!("it gave {} readouts for {} sequences", readouts.len(), batch.len());
-            Err(Failure { kind: "error", message })
+            let message = format!(
+                "it gave {} readouts for {} sequences",
+                readouts.len(),
+                batch.len()
+            );
+            Err(Failure {
+                kind: "error",
+                message,
+            })
         }
-        Ok(Err(error @ RunError::OutOfMemory)) => Err(Failure { kind: OUT_OF_MEMORY, message: error.to_string() }),
-        Ok(Err(error @ RunError::Device(_))) => Err(Failure { kind: "error", message: error.to_string() }),
-        Err(panic) => Err(Failure { kind: "panic", message: format!("it panicked: {}", said(panic.as_ref())) }),
+        Ok(Err(error @ RunError::OutOfMemory)) => Err(Failure {
+            kind: OUT_OF_MEMORY,
+            message: error.to_string(),
+        }),
+        Ok(Err(error @ RunError::Device(_))) => Err(Failure {
+            kind: "error",
+            message: error.to_string(),
+        }),
+        Err(panic) => Err(Failure {
+            kind: "panic",
+            message: format!("it panicked: {}", said(panic.as_ref())),
+        }),
     }
 }
 
 /// What a panic said.
 pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("without a word")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a word")
 }
 
 /// A readout, if all its numbers are numbers.
@@ -109,6 +154,11 @@ fn checked(readout: Readout) -> Result<Readout, ModelError> {
         | Readout::Steps(numbers)
         | Readout::Embedding(numbers) => numbers.iter().all(|number| number.is_finite()),
     };
-    let overflow = "the model gave a number that is not finite; load it with `dtype` `f32` or `bf16`";
-    if finite { Ok(readout) } else { Err(ModelError::Device(overflow.to_owned())) }
+    let overflow =
+        "the model gave a number that is not finite; load it with `dtype` `f32` or `bf16`";
+    if finite {
+        Ok(readout)
+    } else {
+        Err(ModelError::Device(overflow.to_owned()))
+    }
 }

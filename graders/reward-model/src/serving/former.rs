@@ -1,18 +1,20 @@
 //! Which of the waiting sequences make the next batch. Knows nothing of time, threads or models.
 //!
-//! A window, some batches wide, is kept filled from the lanes in turn. A batch is the sequence that has been there for longest and
-//! those nearest to it in length: what is of one length ends at one time, and a model that pads wastes little. Nothing is put off
-//! for long, since the first of the window always goes. On lengths of a lognormal law (mean 512, sigma 0.6, at most 2,048 tokens)
-//! in batches of 8,192, padding would be 27 % of a batch, against 60 % in order of arrival; sequences were passed over twice in the
-//! mean and six times at most. A rule that what was passed over twice goes next, whatever its length, was tried: it gave 61 %.
+//! A window, some batches wide, is kept filled from the lanes in turn. A batch is the sequence that
+//! has been there for longest and those nearest to it in length: what is of one length ends at one
+//! time, and a model that pads wastes little. Nothing is put off for long, since the first of the
+//! window always goes. On lengths of a lognormal law (mean 512, sigma 0.6, at most 2,048 tokens) in
+//! batches of 8,192, padding would be 27 % of a batch, against 60 % in order of arrival; sequences
+//! were passed over twice in the mean and six times at most. A rule that what was passed over twice
+//! goes next, whatever its length, was tried: it gave 61 %.
 
 use super::lanes::{Lanes, Waiting};
 
 /// Lengths within one bucket are as good as equal.
 const BUCKET_TOKENS: usize = 64;
 
-/// Width of the window in batches. A wider one finds nearer lengths and lets a caller wait longer whose first sequence has just
-/// come; at four batches padding was 22 %.
+/// Width of the window in batches. A wider one finds nearer lengths and lets a caller wait longer
+/// whose first sequence has just come; at four batches padding was 22 %.
 const WINDOW_BATCHES: usize = 3;
 
 /// How much a batch may hold. A sequence of more tokens makes a batch alone.
@@ -32,7 +34,11 @@ pub(super) struct Window<T> {
 impl<T> Window<T> {
     /// An empty window, wide enough for batches of `budget`.
     pub(super) fn new(budget: Budget) -> Self {
-        Self { waiting: Vec::new(), tokens: 0, budget }
+        Self {
+            waiting: Vec::new(),
+            tokens: 0,
+            budget,
+        }
     }
 
     /// Fills up from the lanes.
@@ -48,7 +54,10 @@ impl<T> Window<T> {
 
     /// Takes out what `chosen` says, in order.
     pub(super) fn take(&mut self, mut chosen: impl FnMut(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
-        let taken: Vec<_> = self.waiting.extract_if(.., |waiting| chosen(waiting)).collect();
+        let taken: Vec<_> = self
+            .waiting
+            .extract_if(.., |waiting| chosen(waiting))
+            .collect();
         self.tokens -= taken.iter().map(|waiting| waiting.tokens).sum::<usize>();
         taken
     }
@@ -63,25 +72,34 @@ impl<T> Window<T> {
         self.tokens
     }
 
-    /// Takes the next batch out, within `budget`, in the order in which they came: the first sequence, and of those that are its
-    /// `kin` the nearest in length, the ones that came first among equals. Empty only when the window is.
+    /// Takes the next batch out, within `budget`, in the order in which they came: the first
+    /// sequence, and of those that are its `kin` the nearest in length, the ones that came first
+    /// among equals. Empty only when the window is.
     pub(super) fn form(&mut self, budget: Budget, kin: impl Fn(&T, &T) -> bool) -> Vec<Waiting<T>> {
-        let Some(first) = self.waiting.first() else { return Vec::new() };
-        let mut places: Vec<usize> =
-            (1..self.waiting.len()).filter(|at| kin(&first.what, &self.waiting[*at].what)).collect();
+        let Some(first) = self.waiting.first() else {
+            return Vec::new();
+        };
+        let mut places: Vec<usize> = (1..self.waiting.len())
+            .filter(|at| kin(&first.what, &self.waiting[*at].what))
+            .collect();
         let length = bucket(first.tokens);
         places.sort_by_key(|at| bucket(self.waiting[*at].tokens).abs_diff(length));
         let mut chosen = vec![false; self.waiting.len()];
         chosen[0] = true;
-        let mut left =
-            Budget { tokens: budget.tokens.saturating_sub(first.tokens), rows: budget.rows.saturating_sub(1) };
+        let mut left = Budget {
+            tokens: budget.tokens.saturating_sub(first.tokens),
+            rows: budget.rows.saturating_sub(1),
+        };
         for at in places {
             let tokens = self.waiting[at].tokens;
             if left.rows == 0 {
                 break;
             }
             if tokens <= left.tokens {
-                left = Budget { tokens: left.tokens - tokens, rows: left.rows - 1 };
+                left = Budget {
+                    tokens: left.tokens - tokens,
+                    rows: left.rows - 1,
+                };
                 chosen[at] = true;
             }
         }
@@ -102,18 +120,32 @@ mod tests {
 
     use super::*;
 
-    const WIDE: Budget = Budget { tokens: 1_000, rows: 4 };
+    const WIDE: Budget = Budget {
+        tokens: 1_000,
+        rows: 4,
+    };
 
     fn window(lengths: &[usize], budget: Budget) -> Window<usize> {
         let mut lanes = Lanes::default();
-        lanes.push(&Arc::from("a"), lengths.iter().copied().enumerate().map(|(at, tokens)| (tokens, at)));
+        lanes.push(
+            &Arc::from("a"),
+            lengths
+                .iter()
+                .copied()
+                .enumerate()
+                .map(|(at, tokens)| (tokens, at)),
+        );
         let mut window = Window::new(budget);
         window.fill(&mut lanes);
         window
     }
 
     fn next(window: &mut Window<usize>, budget: Budget) -> Vec<usize> {
-        window.form(budget, |_, _| true).into_iter().map(|waiting| waiting.what).collect()
+        window
+            .form(budget, |_, _| true)
+            .into_iter()
+            .map(|waiting| waiting.what)
+            .collect()
     }
 
     #[test]
@@ -126,9 +158,18 @@ mod tests {
 
     #[test]
     fn what_fits_nothing_is_put_off_until_it_is_the_first() {
-        let pairs = Budget { tokens: 5_000, rows: 2 };
+        let pairs = Budget {
+            tokens: 5_000,
+            rows: 2,
+        };
         let mut lanes = Lanes::default();
-        lanes.push(&Arc::from("a"), [10, 2_000, 300].into_iter().enumerate().map(|(at, tokens)| (tokens, at)));
+        lanes.push(
+            &Arc::from("a"),
+            [10, 2_000, 300]
+                .into_iter()
+                .enumerate()
+                .map(|(at, tokens)| (tokens, at)),
+        );
         let mut window = Window::new(pairs);
         let short = |lanes: &mut Lanes<usize>| lanes.push(&Arc::from("a"), [(10, 9), (10, 9)]);
         short(&mut lanes);
@@ -136,12 +177,22 @@ mod tests {
         assert_eq!(next(&mut window, pairs), [0, 9]);
         short(&mut lanes);
         window.fill(&mut lanes);
-        assert_eq!(next(&mut window, pairs), [1, 2], "however many short ones come");
+        assert_eq!(
+            next(&mut window, pairs),
+            [1, 2],
+            "however many short ones come"
+        );
     }
 
     #[test]
     fn what_is_longer_than_the_budget_goes_alone() {
-        let mut window = window(&[5_000, 10], Budget { tokens: 5_000, rows: 4 });
+        let mut window = window(
+            &[5_000, 10],
+            Budget {
+                tokens: 5_000,
+                rows: 4,
+            },
+        );
         assert_eq!(next(&mut window, WIDE), [0]);
         assert_eq!(next(&mut window, WIDE), [1]);
     }
@@ -149,22 +200,34 @@ mod tests {
     #[test]
     fn a_batch_has_one_kin() {
         let mut window = window(&[10, 10, 10, 10], WIDE);
-        let batch: Vec<_> = window.form(WIDE, |a, b| a % 2 == b % 2).into_iter().map(|waiting| waiting.what).collect();
+        let batch: Vec<_> = window
+            .form(WIDE, |a, b| a % 2 == b % 2)
+            .into_iter()
+            .map(|waiting| waiting.what)
+            .collect();
         assert_eq!(batch, [0, 2]);
     }
 
     /// Share of padding, were each batch padded to its longest.
     fn padding(batches: &[Vec<usize>]) -> f64 {
         let tokens: usize = batches.iter().flatten().sum();
-        let padded: usize = batches.iter().map(|batch| batch.len() * batch.iter().max().unwrap()).sum();
+        let padded: usize = batches
+            .iter()
+            .map(|batch| batch.len() * batch.iter().max().unwrap())
+            .sum();
         1.0 - tokens as f64 / padded as f64
     }
 
     #[test]
     fn batches_of_like_length_waste_less_than_those_in_order_of_arrival() {
         // Some hundred tokens with a long tail, as answers of a policy have.
-        let lengths: Vec<usize> = (0..2_000usize).map(|at| 40 + (at * 7_919 % 1_000).pow(3) / 1_000_000).collect();
-        let budget = Budget { tokens: 8_192, rows: 512 };
+        let lengths: Vec<usize> = (0..2_000usize)
+            .map(|at| 40 + (at * 7_919 % 1_000).pow(3) / 1_000_000)
+            .collect();
+        let budget = Budget {
+            tokens: 8_192,
+            rows: 512,
+        };
         let mut lanes = Lanes::default();
         lanes.push(&Arc::from("a"), lengths.iter().map(|tokens| (*tokens, ())));
         let mut window = Window::new(budget);

@@ -1,8 +1,9 @@
 //! What waits, in a lane for each caller. Knows nothing of time, threads or models.
 //!
-//! Lanes share by tokens, not by requests: the next sequence comes from the lane that was given least, so a caller of long texts
-//! takes nothing from one of short texts. A lane that opens starts level with the others: nobody saves up turns while away
-//! (start-time fair queueing, Goyal, Vin and Cheng 1996, with equal weights).
+//! Lanes share by tokens, not by requests: the next sequence comes from the lane that was given
+//! least, so a caller of long texts takes nothing from one of short texts. A lane that opens starts
+//! level with the others: nobody saves up turns while away (start-time fair queueing, Goyal, Vin
+//! and Cheng 1996, with equal weights).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
@@ -17,8 +18,8 @@ pub(super) struct Waiting<T> {
     pub(super) what: T,
 }
 
-/// Lanes by what they were given: the first is next. The second number tells lanes apart that were given as much, and puts the
-/// one that was served last behind the others.
+/// Lanes by what they were given: the first is next. The second number tells lanes apart that were
+/// given as much, and puts the one that was served last behind the others.
 type Turn = (u64, u64);
 
 pub(super) struct Lanes<T> {
@@ -38,21 +39,44 @@ struct Lane<T> {
 
 impl<T> Default for Lanes<T> {
     fn default() -> Self {
-        Self { turns: BTreeMap::new(), callers: HashMap::new(), level: 0, tokens: 0, count: 0 }
+        Self {
+            turns: BTreeMap::new(),
+            callers: HashMap::new(),
+            level: 0,
+            tokens: 0,
+            count: 0,
+        }
     }
 }
 
 impl<T> Lanes<T> {
-    /// Puts the sequences of a request, at least one, behind the others of its caller. Returns the ticket of the request.
-    pub(super) fn push(&mut self, caller: &Arc<str>, sequences: impl IntoIterator<Item = (usize, T)>) -> u64 {
+    /// Puts the sequences of a request, at least one, behind the others of its caller. Returns the
+    /// ticket of the request.
+    pub(super) fn push(
+        &mut self,
+        caller: &Arc<str>,
+        sequences: impl IntoIterator<Item = (usize, T)>,
+    ) -> u64 {
         self.count += 1;
         let ticket = self.count;
-        let waiting: VecDeque<_> =
-            sequences.into_iter().map(|(tokens, what)| Waiting { ticket, tokens, what }).collect();
+        let waiting: VecDeque<_> = sequences
+            .into_iter()
+            .map(|(tokens, what)| Waiting {
+                ticket,
+                tokens,
+                what,
+            })
+            .collect();
         self.tokens += waiting.iter().map(|waiting| waiting.tokens).sum::<usize>();
-        let turn = *self.callers.entry(Arc::clone(caller)).or_insert((self.level, ticket));
+        let turn = *self
+            .callers
+            .entry(Arc::clone(caller))
+            .or_insert((self.level, ticket));
         let lane = self.turns.entry(turn);
-        let lane = lane.or_insert_with(|| Lane { caller: Arc::clone(caller), requests: BTreeMap::new() });
+        let lane = lane.or_insert_with(|| Lane {
+            caller: Arc::clone(caller),
+            requests: BTreeMap::new(),
+        });
         lane.requests.insert(ticket, waiting);
         ticket
     }
@@ -81,8 +105,12 @@ impl<T> Lanes<T> {
 
     /// Takes what is left of a request out, whoever's turn it is.
     pub(super) fn remove(&mut self, caller: &Arc<str>, ticket: u64) -> VecDeque<Waiting<T>> {
-        let Some(turn) = self.callers.get(caller).copied() else { return VecDeque::new() };
-        let Some(lane) = self.turns.get_mut(&turn) else { return VecDeque::new() };
+        let Some(turn) = self.callers.get(caller).copied() else {
+            return VecDeque::new();
+        };
+        let Some(lane) = self.turns.get_mut(&turn) else {
+            return VecDeque::new();
+        };
         let removed = lane.requests.remove(&ticket).unwrap_or_default();
         if lane.requests.is_empty() {
             self.turns.remove(&turn);
@@ -121,7 +149,9 @@ mod tests {
     use super::*;
 
     fn order(lanes: &mut Lanes<&'static str>) -> String {
-        std::iter::from_fn(|| lanes.pop()).map(|waiting| waiting.what).collect()
+        std::iter::from_fn(|| lanes.pop())
+            .map(|waiting| waiting.what)
+            .collect()
     }
 
     #[test]
@@ -137,18 +167,28 @@ mod tests {
     fn callers_share_by_tokens() {
         let mut lanes = Lanes::default();
         lanes.push(&Arc::from("long"), [(4, "L"), (4, "L"), (4, "L")]);
-        lanes.push(&Arc::from("short"), [(1, "s"), (1, "s"), (1, "s"), (1, "s"), (1, "s")]);
+        lanes.push(
+            &Arc::from("short"),
+            [(1, "s"), (1, "s"), (1, "s"), (1, "s"), (1, "s")],
+        );
         assert_eq!(order(&mut lanes), "LssssLsL");
     }
 
     #[test]
     fn a_caller_that_comes_late_starts_level() {
         let mut lanes = Lanes::default();
-        lanes.push(&Arc::from("early"), [(5, "e"), (5, "e"), (5, "e"), (5, "e")]);
+        lanes.push(
+            &Arc::from("early"),
+            [(5, "e"), (5, "e"), (5, "e"), (5, "e")],
+        );
         lanes.pop();
         lanes.pop();
         lanes.push(&Arc::from("late"), [(5, "l"), (5, "l"), (5, "l")]);
-        assert_eq!(order(&mut lanes), "lelel", "it owes nothing and is owed nothing");
+        assert_eq!(
+            order(&mut lanes),
+            "lelel",
+            "it owes nothing and is owed nothing"
+        );
     }
 
     #[derive(Debug, Clone)]
@@ -178,17 +218,26 @@ mod tests {
 
     impl Naive {
         fn push(&mut self, caller: u8, ticket: u64, tokens: &[usize]) {
-            self.waiting.extend(tokens.iter().map(|tokens| (caller, ticket, *tokens)));
+            self.waiting
+                .extend(tokens.iter().map(|tokens| (caller, ticket, *tokens)));
             if self.lanes.iter().all(|(other, _)| *other != caller) {
                 self.lanes.push((caller, self.level));
             }
         }
 
         fn pop(&mut self) -> Option<(u64, usize)> {
-            let at = self.lanes.iter().enumerate().min_by_key(|(at, (_, given))| (*given, *at))?.0;
+            let at = self
+                .lanes
+                .iter()
+                .enumerate()
+                .min_by_key(|(at, (_, given))| (*given, *at))?
+                .0;
             let (caller, given) = self.lanes.remove(at);
             self.level = given;
-            let place = self.waiting.iter().position(|(other, ..)| *other == caller)?;
+            let place = self
+                .waiting
+                .iter()
+                .position(|(other, ..)| *other == caller)?;
             let (_, ticket, tokens) = self.waiting.remove(place);
             self.lanes.push((caller, given + tokens as u64));
             self.close();
@@ -197,7 +246,8 @@ mod tests {
 
         fn remove(&mut self, caller: u8, ticket: u64) -> usize {
             let before = self.waiting.len();
-            self.waiting.retain(|(other, of, _)| (*other, *of) != (caller, ticket));
+            self.waiting
+                .retain(|(other, of, _)| (*other, *of) != (caller, ticket));
             self.close();
             before - self.waiting.len()
         }

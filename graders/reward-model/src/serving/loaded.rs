@@ -1,4 +1,5 @@
-//! A model while it is served: itself, what a batch of it may hold, and what is counted of its name.
+//! A model while it is served: itself, what a batch of it may hold, and what is counted of its
+//! name.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -26,7 +27,11 @@ pub(super) struct Loaded {
 
 impl Loaded {
     pub(super) fn new(model: Arc<dyn Model>, counts: Arc<Counts>, batch_tokens: usize) -> Self {
-        Self { model, counts, batch_tokens: AtomicUsize::new(batch_tokens) }
+        Self {
+            model,
+            counts,
+            batch_tokens: AtomicUsize::new(batch_tokens),
+        }
     }
 
     pub(super) fn info(&self) -> &Arc<ModelInfo> {
@@ -38,9 +43,10 @@ impl Loaded {
         self.batch_tokens.load(Ordering::Relaxed)
     }
 
-    /// Lowers the budget to half of a batch of `tokens` that was too much. It stays so until the model is loaded anew: what did
-    /// not fit once is not tried again on requests.
+    /// Lowers the budget to half of a batch of `tokens` that was too much. It stays so until the
+    /// model is loaded anew: what did not fit once is not tried again on requests.
     pub(super) fn shrink(&self, tokens: usize) {
-        self.batch_tokens.fetch_min((tokens / 2).max(LEAST_TOKENS), Ordering::Relaxed);
+        self.batch_tokens
+            .fetch_min((tokens / 2).max(LEAST_TOKENS), Ordering::Relaxed);
     }
 }

@@ -1,4 +1,5 @@
-//! A model is loaded on a thread of its own, beside the one that answers meanwhile, and takes its place when it is warm.
+//! A model is loaded on a thread of its own, beside the one that answers meanwhile, and takes its
+//! place when it is warm.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -22,7 +23,11 @@ const CALLER: &str = "warm-up";
 ///
 /// # Errors
 /// [`ModelError::NotLoadable`], [`ModelError::Unknown`], [`ModelError::ShuttingDown`].
-pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Result<Arc<ModelInfo>, ModelError> {
+pub(super) async fn load(
+    house: Arc<House>,
+    name: String,
+    load: ModelLoad,
+) -> Result<Arc<ModelInfo>, ModelError> {
     if house.queue.is_closed() {
         return Err(ModelError::ShuttingDown);
     }
@@ -41,7 +46,12 @@ pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Re
             metrics::loaded(&name, outcome.is_ok());
             match &outcome {
                 Ok(info) => {
-                    tracing::info!(model = name, version = info.version, source = info.source, "a model is loaded");
+                    tracing::info!(
+                        model = name,
+                        version = info.version,
+                        source = info.source,
+                        "a model is loaded"
+                    );
                 }
                 Err(error) => tracing::warn!(model = name, "a model failed to load: {error}"),
             }
@@ -51,7 +61,9 @@ pub(super) async fn load(house: Arc<House>, name: String, load: ModelLoad) -> Re
     };
     if let Err(error) = thread.spawn(loading) {
         let refused = ModelError::NotLoadable(format!("there is no thread to load it on: {error}"));
-        return slot.end(None, Err(refused)).map(|loaded| Arc::clone(loaded.info()));
+        return slot
+            .end(None, Err(refused))
+            .map(|loaded| Arc::clone(loaded.info()));
     }
     outcome.await.unwrap_or(Err(ModelError::ShuttingDown))
 }
@@ -77,11 +89,17 @@ fn replace(
         }
         Err(error) => (None, Err(error)),
     };
-    slot.end(origin, outcome).map(|loaded| Arc::clone(loaded.info()))
+    slot.end(origin, outcome)
+        .map(|loaded| Arc::clone(loaded.info()))
 }
 
 /// A model that is loaded and warm.
-fn ready(house: &House, name: &str, slot: &Slot, origin: &Origin) -> Result<Arc<Loaded>, ModelError> {
+fn ready(
+    house: &House,
+    name: &str,
+    slot: &Slot,
+    origin: &Origin,
+) -> Result<Arc<Loaded>, ModelError> {
     let loading = || {
         let model = house.loader.load(name, &origin.source, &origin.options)?;
         let sequences = model.warm_up(house.batch_tokens);
@@ -89,25 +107,45 @@ fn ready(house: &House, name: &str, slot: &Slot, origin: &Origin) -> Result<Arc<
     };
     // What a loader makes is seen by nobody before it is whole.
     let (model, sequences) = catch_unwind(AssertUnwindSafe(loading))
-        .unwrap_or_else(|panic| Err(format!("the loader panicked: {}", device::said(panic.as_ref()))))
+        .unwrap_or_else(|panic| {
+            Err(format!(
+                "the loader panicked: {}",
+                device::said(panic.as_ref())
+            ))
+        })
         .map_err(ModelError::NotLoadable)?;
-    let loaded = Arc::new(Loaded::new(model, Arc::clone(&slot.counts), house.batch_tokens));
+    let loaded = Arc::new(Loaded::new(
+        model,
+        Arc::clone(&slot.counts),
+        house.batch_tokens,
+    ));
     warm_up(house, &loaded, sequences)?;
     Ok(loaded)
 }
 
-fn warm_up(house: &House, loaded: &Arc<Loaded>, sequences: Vec<Sequence>) -> Result<(), ModelError> {
+fn warm_up(
+    house: &House,
+    loaded: &Arc<Loaded>,
+    sequences: Vec<Sequence>,
+) -> Result<(), ModelError> {
     if sequences.is_empty() {
         return Ok(());
     }
-    let order = Order { caller: Arc::from(CALLER), model: Arc::clone(loaded), deadline: None, sequences };
+    let order = Order {
+        caller: Arc::from(CALLER),
+        model: Arc::clone(loaded),
+        deadline: None,
+        sequences,
+    };
     let mut ticket = house.queue.admit_own(order)?;
     loop {
         match ticket.next_blocking() {
             Ok(Some(_)) => {}
             Ok(None) => return Ok(()),
             Err(ModelError::Device(problem)) => {
-                return Err(ModelError::NotLoadable(format!("it does not run: {problem}")));
+                return Err(ModelError::NotLoadable(format!(
+                    "it does not run: {problem}"
+                )));
             }
             Err(error) => return Err(error),
         }

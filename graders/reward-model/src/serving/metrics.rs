@@ -5,7 +5,9 @@ use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 
 use assay_core::ErrorCode;
-use metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram};
+use metrics::{
+    Unit, counter, describe_counter, describe_gauge, describe_histogram, gauge, histogram,
+};
 
 const WAITING: &str = "assay_model_waiting_tokens";
 const QUEUE_SECONDS: &str = "assay_model_queue_seconds";
@@ -39,22 +41,59 @@ pub const NAMES: &[&str] = &[
 ];
 
 pub(super) fn describe() {
-    describe_gauge!(WAITING, Unit::Count, "Tokens admitted and in no batch yet, over all models.");
-    describe_histogram!(QUEUE_SECONDS, Unit::Seconds, "Time from admission of a sequence until its batch, by model.");
-    describe_histogram!(READ_SECONDS, Unit::Seconds, "Time to render and tokenise the inputs of a request, by model.");
-    describe_histogram!(FORWARD_SECONDS, Unit::Seconds, "Time of one forward pass, by model.");
+    describe_gauge!(
+        WAITING,
+        Unit::Count,
+        "Tokens admitted and in no batch yet, over all models."
+    );
+    describe_histogram!(
+        QUEUE_SECONDS,
+        Unit::Seconds,
+        "Time from admission of a sequence until its batch, by model."
+    );
+    describe_histogram!(
+        READ_SECONDS,
+        Unit::Seconds,
+        "Time to render and tokenise the inputs of a request, by model."
+    );
+    describe_histogram!(
+        FORWARD_SECONDS,
+        Unit::Seconds,
+        "Time of one forward pass, by model."
+    );
     describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens of a batch, by model.");
     describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences of a batch, by model.");
-    describe_histogram!(BATCH_LONGEST, Unit::Count, "Tokens of the longest sequence of a batch, by model.");
+    describe_histogram!(
+        BATCH_LONGEST,
+        Unit::Count,
+        "Tokens of the longest sequence of a batch, by model."
+    );
     describe_histogram!(
         BATCH_PADDING,
-        "Share of the batch that would be padding if its sequences were padded to the longest, by model."
+        "Share of the batch that would be padding if its sequences were padded to the longest, by \
+         model."
     );
-    describe_counter!(TOKENS, Unit::Count, "Tokens that went through a model, by model.");
-    describe_counter!(FAILURES, Unit::Count, "Batches that gave nothing at first, by model and kind of failure.");
-    describe_counter!(REFUSED, Unit::Count, "Requests for scores that were refused, by code.");
+    describe_counter!(
+        TOKENS,
+        Unit::Count,
+        "Tokens that went through a model, by model."
+    );
+    describe_counter!(
+        FAILURES,
+        Unit::Count,
+        "Batches that gave nothing at first, by model and kind of failure."
+    );
+    describe_counter!(
+        REFUSED,
+        Unit::Count,
+        "Requests for scores that were refused, by code."
+    );
     describe_counter!(LOADS, Unit::Count, "Loads of models, by model and result.");
-    describe_counter!(CACHE, Unit::Count, "Sequences that the cache was asked for, by model and result.");
+    describe_counter!(
+        CACHE,
+        Unit::Count,
+        "Sequences that the cache was asked for, by model and result."
+    );
 }
 
 /// Most names used as labels: names come from requests, and a label is never removed.
@@ -76,10 +115,15 @@ pub(super) fn know(model: &str) {
 
 fn label(model: &str) -> String {
     let labels = LABELS.read().unwrap_or_else(PoisonError::into_inner);
-    labels.get(model).map_or_else(|| UNKNOWN.to_owned(), Clone::clone)
+    labels
+        .get(model)
+        .map_or_else(|| UNKNOWN.to_owned(), Clone::clone)
 }
 
-#[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "token counts are far below 2^53"
+)]
 fn number(count: usize) -> f64 {
     count as f64
 }
@@ -98,8 +142,9 @@ pub(super) fn read(model: &str, span: Duration) {
 
 /// A batch that went through: the tokens of its sequences, and how long it took.
 pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Duration) {
-    let (rows, tokens, longest) =
-        lengths.fold((0, 0, 0), |(rows, tokens, longest), length| (rows + 1, tokens + length, length.max(longest)));
+    let (rows, tokens, longest) = lengths.fold((0, 0, 0), |(rows, tokens, longest), length| {
+        (rows + 1, tokens + length, length.max(longest))
+    });
     histogram!(FORWARD_SECONDS, "model" => label(model)).record(span.as_secs_f64());
     histogram!(BATCH_TOKENS, "model" => label(model)).record(number(tokens));
     histogram!(BATCH_ROWS, "model" => label(model)).record(number(rows));
@@ -111,7 +156,11 @@ pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Durat
 /// Share of padding among `rows` rows of `longest` tokens that hold `tokens`.
 fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
     let padded = rows.saturating_mul(longest);
-    if padded == 0 { 0.0 } else { 1.0 - number(tokens) / number(padded) }
+    if padded == 0 {
+        0.0
+    } else {
+        1.0 - number(tokens) / number(padded)
+    }
 }
 
 /// A batch that gave nothing: `out_of_memory`, `panic` or `error`.
@@ -124,10 +173,12 @@ pub(super) fn refused(code: ErrorCode) {
 }
 
 pub(super) fn loaded(model: &str, done: bool) {
-    counter!(LOADS, "model" => label(model), "result" => if done { "loaded" } else { "failed" }).increment(1);
+    counter!(LOADS, "model" => label(model), "result" => if done { "loaded" } else { "failed" })
+        .increment(1);
 }
 
-/// What the cache was asked for a request: sequences it knew, sequences that came more than once, and the others.
+/// What the cache was asked for a request: sequences it knew, sequences that came more than once,
+/// and the others.
 pub(super) fn cache(model: &str, hits: usize, duplicates: usize, misses: usize) {
     for (result, count) in [("hit", hits), ("duplicate", duplicates), ("miss", misses)] {
         counter!(CACHE, "model" => label(model), "result" => result).increment(count as u64);
@@ -139,7 +190,10 @@ mod tests {
     use std::collections::BTreeSet;
     use std::sync::Mutex;
 
-    use metrics::{Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString, with_local_recorder};
+    use metrics::{
+        Counter, Gauge, Histogram, Key, KeyName, Metadata, Recorder, SharedString,
+        with_local_recorder,
+    };
 
     use super::*;
 
@@ -152,7 +206,13 @@ mod tests {
 
     impl Names {
         fn describes(&self, name: &KeyName) {
-            assert!(self.described.lock().unwrap().insert(name.as_str().to_owned()), "{name:?} twice");
+            assert!(
+                self.described
+                    .lock()
+                    .unwrap()
+                    .insert(name.as_str().to_owned()),
+                "{name:?} twice"
+            );
         }
 
         fn uses(&self, key: &Key) {
@@ -214,10 +274,12 @@ mod tests {
         know("known-one");
         let (known, unknown) = (label("known-one"), label("never-loaded"));
         assert_eq!((known.as_str(), unknown.as_str()), ("known-one", UNKNOWN));
-        let labels: BTreeSet<_> = (0..10_000).map(|at| label(&format!("failed-{at}"))).collect();
+        let labels: BTreeSet<_> = (0..10_000)
+            .map(|at| label(&format!("failed-{at}")))
+            .collect();
         assert_eq!(labels.len(), 1);
-        // Successful loads under new names stop at the limit as well. This fills the labels of the process, which no
-        // other test reads.
+        // Successful loads under new names stop at the limit as well. This fills the labels of the
+        // process, which no other test reads.
         (0..10_000).for_each(|at| know(&format!("loaded-{at}")));
         assert_eq!(LABELS.read().unwrap().len(), MOST_LABELS);
         assert_eq!(label("loaded-9999"), UNKNOWN);

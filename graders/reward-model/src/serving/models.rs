@@ -1,10 +1,13 @@
-//! All models of a node, and the way of a request through them: it is read, planned, queued, run and scored.
+//! All models of a node, and the way of a request through them: it is read, planned, queued, run
+//! and scored.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use assay_core::reward_model::{ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels};
+use assay_core::reward_model::{
+    ModelError, ModelInfo, ModelLoad, ModelReply, ModelRequest, ModelStatus, RewardModels,
+};
 use assay_core::{BoxFuture, Clock};
 use tokio::sync::watch;
 
@@ -41,12 +44,26 @@ impl Models {
     ///
     /// # Errors
     /// When there is no thread to be had.
-    pub fn start(loader: Arc<dyn Loader>, options: ServingOptions, clock: Arc<dyn Clock>) -> std::io::Result<Self> {
+    pub fn start(
+        loader: Arc<dyn Loader>,
+        options: ServingOptions,
+        clock: Arc<dyn Clock>,
+    ) -> std::io::Result<Self> {
         metrics::describe();
-        let ServingOptions { queue_tokens, batch_tokens, batch_rows, readers, cache_bytes, default_model, names } =
-            options;
+        let ServingOptions {
+            queue_tokens,
+            batch_tokens,
+            batch_rows,
+            readers,
+            cache_bytes,
+            default_model,
+            names,
+        } = options;
         names.iter().for_each(|name| metrics::know(name));
-        let batch = Budget { tokens: batch_tokens.max(1), rows: batch_rows.max(1) };
+        let batch = Budget {
+            tokens: batch_tokens.max(1),
+            rows: batch_rows.max(1),
+        };
         let queue = Queue::new(queue_tokens, batch, Arc::clone(&clock));
         let device = device::start(Arc::clone(&queue), Arc::clone(&clock))?;
         let house = House {
@@ -58,11 +75,14 @@ impl Models {
             readers: Readers::new(readers),
             clock,
         };
-        Ok(Self { house: Arc::new(house), device })
+        Ok(Self {
+            house: Arc::new(house),
+            device,
+        })
     }
 
-    /// Refuses new requests at once, answers those that wait, and refuses what is left when `patience` runs out. Returns when the
-    /// device rests, or with the patience.
+    /// Refuses new requests at once, answers those that wait, and refuses what is left when
+    /// `patience` runs out. Returns when the device rests, or with the patience.
     pub async fn stop(&self, patience: Duration) {
         let queue = &self.house.queue;
         queue.close();
@@ -86,7 +106,12 @@ impl Drop for Models {
 
 impl RewardModels for Models {
     fn list(&self) -> Vec<ModelStatus> {
-        self.house.registry.all().iter().map(|(slot, default)| slot.status(*default)).collect()
+        self.house
+            .registry
+            .all()
+            .iter()
+            .map(|(slot, default)| slot.status(*default))
+            .collect()
     }
 
     fn find(&self, name: Option<&str>) -> Result<Arc<ModelInfo>, ModelError> {
@@ -104,7 +129,11 @@ impl RewardModels for Models {
         })
     }
 
-    fn load(&self, name: String, load: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
+    fn load(
+        &self,
+        name: String,
+        load: ModelLoad,
+    ) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
         Box::pin(loading::load(Arc::clone(&self.house), name, load))
     }
 
@@ -119,15 +148,28 @@ impl RewardModels for Models {
 
 impl House {
     async fn score(&self, request: ModelRequest) -> Result<ModelReply, ModelError> {
-        let ModelRequest { model, caller, inputs, truncate, expected_version, patience } = request;
+        let ModelRequest {
+            model,
+            caller,
+            inputs,
+            truncate,
+            expected_version,
+            patience,
+        } = request;
         let slot = self.registry.find(model.as_deref())?;
         self.queue.knock()?;
         let deadline = patience.map(|patience| self.clock.monotonic().saturating_add(patience));
         let loaded = slot.model_by(deadline, self.clock.as_ref()).await?;
         let info = loaded.info();
-        if let Some(expected) = expected_version.filter(|expected| !info.version.starts_with(expected.as_str())) {
+        if let Some(expected) =
+            expected_version.filter(|expected| !info.version.starts_with(expected.as_str()))
+        {
             let (name, version) = (info.name.clone(), info.version.clone());
-            return Err(ModelError::OtherVersion { name, version, expected });
+            return Err(ModelError::OtherVersion {
+                name,
+                version,
+                expected,
+            });
         }
         let started = self.clock.monotonic();
         let read = self.readers.read(&loaded, inputs, truncate).await?;
@@ -135,17 +177,29 @@ impl House {
         let (mut plan, sequences) = Plan::new(read, &self.cache);
         metrics::cache(&info.name, plan.hits, plan.duplicates, sequences.len());
         if !sequences.is_empty() {
-            let order = Order { caller, model: Arc::clone(&loaded), deadline, sequences };
+            let order = Order {
+                caller,
+                model: Arc::clone(&loaded),
+                deadline,
+                sequences,
+            };
             self.run(order, &mut plan).await?;
         }
         let lost = || ModelError::Device("the device left a sequence without an answer".to_owned());
         let scores = plan.scores(loaded.model.as_ref()).ok_or_else(lost)?;
         let scored = scores.iter().filter(|score| score.is_ok()).count();
-        loaded.counts.scored.fetch_add(scored as u64, Ordering::Relaxed);
-        Ok(ModelReply { model: Arc::clone(info), scores })
+        loaded
+            .counts
+            .scored
+            .fetch_add(scored as u64, Ordering::Relaxed);
+        Ok(ModelReply {
+            model: Arc::clone(info),
+            scores,
+        })
     }
 
-    /// Has the sequences of a plan run. Its patience is over when one of them has not had its turn by the deadline.
+    /// Has the sequences of a plan run. Its patience is over when one of them has not had its turn
+    /// by the deadline.
     async fn run(&self, order: Order, plan: &mut Plan) -> Result<(), ModelError> {
         let mut deadline = order.deadline;
         let mut ticket = self.queue.admit(order)?;
@@ -153,7 +207,12 @@ impl House {
             let next = match deadline {
                 None => ticket.next().await?,
                 Some(at) => {
-                    match tokio::time::timeout(at.saturating_sub(self.clock.monotonic()), ticket.next()).await {
+                    match tokio::time::timeout(
+                        at.saturating_sub(self.clock.monotonic()),
+                        ticket.next(),
+                    )
+                    .await
+                    {
                         Ok(next) => next?,
                         Err(_) if ticket.give_up() => return Err(ModelError::Expired),
                         // All are on the device, or through.
@@ -164,7 +223,9 @@ impl House {
                     }
                 }
             };
-            let Some((place, readout)) = next else { return Ok(()) };
+            let Some((place, readout)) = next else {
+                return Ok(());
+            };
             plan.put(place, readout, &self.cache);
         }
     }

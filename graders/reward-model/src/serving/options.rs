@@ -7,8 +7,9 @@ use std::thread::available_parallelism;
 pub struct ServingOptions {
     /// Tokens that may wait, over all models and callers. A request with more is never taken.
     pub queue_tokens: usize,
-    /// Tokens of one batch. A longer sequence makes a batch alone. Past what fills the device, larger batches only make others
-    /// wait longer: a GPU wants tens of thousands, a CPU has enough with some hundreds.
+    /// Tokens of one batch. A longer sequence makes a batch alone. Past what fills the device,
+    /// larger batches only make others wait longer: a GPU wants tens of thousands, a CPU has enough
+    /// with some hundreds.
     pub batch_tokens: usize,
     /// Sequences of one batch.
     pub batch_rows: usize,

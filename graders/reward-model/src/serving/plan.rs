@@ -34,10 +34,16 @@ struct Planned {
 }
 
 impl Plan {
-    /// Plans a request; also returns the sequences to run, in the order in which [`Plan::put`] takes their readouts.
+    /// Plans a request; also returns the sequences to run, in the order in which [`Plan::put`]
+    /// takes their readouts.
     pub(super) fn new(read: Vec<Result<Read, Refusal>>, cache: &Readouts) -> (Self, Vec<Sequence>) {
-        let mut plan =
-            Self { inputs: Vec::with_capacity(read.len()), readouts: vec![], missing: vec![], hits: 0, duplicates: 0 };
+        let mut plan = Self {
+            inputs: Vec::with_capacity(read.len()),
+            readouts: vec![],
+            missing: vec![],
+            hits: 0,
+            duplicates: 0,
+        };
         let mut places = HashMap::new();
         let mut sequences = Vec::new();
         for input in read {
@@ -47,7 +53,13 @@ impl Plan {
                 let tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
                 let cut = main.sequence.cut;
                 let mut place = |named| plan.place(named, &mut places, &mut sequences, cache);
-                Planned { main: place(main), reference: reference.map(place), tokens, cut, last_ids }
+                Planned {
+                    main: place(main),
+                    reference: reference.map(place),
+                    tokens,
+                    cut,
+                    last_ids,
+                }
             });
             plan.inputs.push(planned);
         }
@@ -80,7 +92,9 @@ impl Plan {
 
     /// Takes the readout of the sequence at a place of those to run, and keeps it.
     pub(super) fn put(&mut self, at: usize, readout: Readout, cache: &Readouts) {
-        let Some((place, key)) = self.missing.get(at) else { return };
+        let Some((place, key)) = self.missing.get(at) else {
+            return;
+        };
         cache.keep(*key, &readout);
         self.readouts[*place] = Some(readout);
     }
@@ -90,10 +104,30 @@ impl Plan {
         let readouts: Vec<Readout> = self.readouts.into_iter().collect::<Option<_>>()?;
         let score = |planned: Planned| {
             let readout = readouts[planned.main].clone();
-            let judged = model.judge(&readout, planned.reference.map(|reference| &readouts[reference]));
-            let Planned { tokens, cut, last_ids, .. } = planned;
-            ModelScore { readout, raw: judged.raw, score: judged.score, tokens, cut, last_ids }
+            let judged = model.judge(
+                &readout,
+                planned.reference.map(|reference| &readouts[reference]),
+            );
+            let Planned {
+                tokens,
+                cut,
+                last_ids,
+                ..
+            } = planned;
+            ModelScore {
+                readout,
+                raw: judged.raw,
+                score: judged.score,
+                tokens,
+                cut,
+                last_ids,
+            }
         };
-        Some(self.inputs.into_iter().map(|input| input.map(score)).collect())
+        Some(
+            self.inputs
+                .into_iter()
+                .map(|input| input.map(score))
+                .collect(),
+        )
     }
 }

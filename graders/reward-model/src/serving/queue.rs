@@ -1,6 +1,8 @@
-//! The bounded queue before the device: who is admitted, whose time is over, what the next batch is.
+//! The bounded queue before the device: who is admitted, whose time is over, what the next batch
+//! is.
 //!
-//! It is bounded by tokens, which is what memory and time go by. A request is admitted with all its sequences or with none.
+//! It is bounded by tokens, which is what memory and time go by. A request is admitted with all its
+//! sequences or with none.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -62,24 +64,41 @@ impl State {
     fn retry_after(&self) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
         let backlog = self.tokens() as f64;
-        let seconds = if self.pace > 0.0 { (backlog / self.pace).ceil() } else { 1.0 };
+        let seconds = if self.pace > 0.0 {
+            (backlog / self.pace).ceil()
+        } else {
+            1.0
+        };
         Duration::from_secs_f64(seconds.clamp(1.0, LONGEST_RETRY.as_secs_f64()))
     }
 
     fn overloaded(&self) -> ModelError {
-        ModelError::Overloaded { waiting: self.tokens() as u64, retry_after: self.retry_after() }
+        ModelError::Overloaded {
+            waiting: self.tokens() as u64,
+            retry_after: self.retry_after(),
+        }
     }
 }
 
 /// Counts what left the queue, in a batch or otherwise.
 fn left(waiting: &Waiting<Job>) {
-    waiting.what.model.counts.waiting.fetch_sub(waiting.tokens as u64, Ordering::Relaxed);
+    waiting
+        .what
+        .model
+        .counts
+        .waiting
+        .fetch_sub(waiting.tokens as u64, Ordering::Relaxed);
 }
 
 impl Queue {
     pub(super) fn new(most_tokens: usize, batch: Budget, clock: Arc<dyn Clock>) -> Arc<Self> {
-        let state =
-            State { lanes: Lanes::default(), window: Window::new(batch), running: false, closed: false, pace: 0.0 };
+        let state = State {
+            lanes: Lanes::default(),
+            window: Window::new(batch),
+            running: false,
+            closed: false,
+            pace: 0.0,
+        };
         Arc::new(Self {
             most_tokens,
             batch_rows: batch.rows,
@@ -94,7 +113,8 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses early, before anything is spent on a request, while nothing at all could be admitted.
+    /// Refuses early, before anything is spent on a request, while nothing at all could be
+    /// admitted.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`], [`ModelError::Overloaded`].
@@ -109,15 +129,18 @@ impl Queue {
         Ok(())
     }
 
-    /// Admits a request, if there is room for all of it. One that would not fit into an empty queue is refused whatever waits:
-    /// what is refused for good must not depend on load.
+    /// Admits a request, if there is room for all of it. One that would not fit into an empty queue
+    /// is refused whatever waits: what is refused for good must not depend on load.
     ///
     /// # Errors
     /// [`ModelError::TooLarge`], [`ModelError::Overloaded`], [`ModelError::ShuttingDown`].
     pub(super) fn admit(self: &Arc<Self>, order: Order) -> Result<Ticket, ModelError> {
         let tokens: usize = order.sequences.iter().map(Sequence::len).sum();
         if tokens > self.most_tokens {
-            return Err(ModelError::TooLarge { tokens: tokens as u64, limit: self.most_tokens as u64 });
+            return Err(ModelError::TooLarge {
+                tokens: tokens as u64,
+                limit: self.most_tokens as u64,
+            });
         }
         let state = self.lock();
         if state.tokens().saturating_add(tokens) > self.most_tokens && !state.closed {
@@ -134,38 +157,71 @@ impl Queue {
         self.enter(self.lock(), order)
     }
 
-    fn enter(self: &Arc<Self>, mut state: MutexGuard<'_, State>, order: Order) -> Result<Ticket, ModelError> {
+    fn enter(
+        self: &Arc<Self>,
+        mut state: MutexGuard<'_, State>,
+        order: Order,
+    ) -> Result<Ticket, ModelError> {
         if state.closed {
             return Err(ModelError::ShuttingDown);
         }
-        let Order { caller, model, deadline, sequences } = order;
+        let Order {
+            caller,
+            model,
+            deadline,
+            sequences,
+        } = order;
         let admitted = self.clock.monotonic();
         let (answers, receiver) = unbounded_channel();
         let missing = sequences.len();
         let jobs = sequences.into_iter().enumerate().map(|(place, sequence)| {
             let tokens = sequence.len();
             let (model, answers) = (Arc::clone(&model), answers.clone());
-            (tokens, Job { sequence, model, place, answers, deadline, admitted })
+            (
+                tokens,
+                Job {
+                    sequence,
+                    model,
+                    place,
+                    answers,
+                    deadline,
+                    admitted,
+                },
+            )
         });
         let before = state.tokens();
         let number = state.lanes.push(&caller, jobs);
         let tokens = state.tokens();
-        model.counts.waiting.fetch_add((tokens - before) as u64, Ordering::Relaxed);
+        model
+            .counts
+            .waiting
+            .fetch_add((tokens - before) as u64, Ordering::Relaxed);
         drop(state);
         metrics::waiting(tokens);
         self.ready.notify_one();
-        Ok(Ticket::new(Arc::clone(self), caller, number, receiver, missing))
+        Ok(Ticket::new(
+            Arc::clone(self),
+            caller,
+            number,
+            receiver,
+            missing,
+        ))
     }
 
-    /// The next batch, of one model; waits for one. What is late is answered and never run. `None` once the queue is closed and
-    /// empty.
+    /// The next batch, of one model; waits for one. What is late is answered and never run. `None`
+    /// once the queue is closed and empty.
     pub(super) fn next(&self) -> Option<Vec<Job>> {
         let mut state = self.lock();
         let batch = loop {
             let State { lanes, window, .. } = &mut *state;
             window.fill(lanes);
             let now = self.clock.monotonic();
-            let late = window.take(|waiting| waiting.what.deadline.is_some_and(|deadline| deadline <= now));
+            let late = window.take(|waiting| {
+                waiting
+                    .what
+                    .deadline
+                    .is_some_and(|deadline| deadline <= now)
+            });
             if !late.is_empty() {
                 for waiting in &late {
                     left(waiting);
@@ -174,7 +230,10 @@ impl Queue {
                 continue;
             }
             if let Some(first) = window.first() {
-                let budget = Budget { tokens: first.what.model.batch_tokens(), rows: self.batch_rows };
+                let budget = Budget {
+                    tokens: first.what.model.batch_tokens(),
+                    rows: self.batch_rows,
+                };
                 break window.form(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
             }
             if state.is_idle() {
@@ -183,7 +242,10 @@ impl Queue {
             if state.closed {
                 return None;
             }
-            state = self.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self
+                .ready
+                .wait(state)
+                .unwrap_or_else(PoisonError::into_inner);
         };
         state.running = true;
         let tokens = state.tokens();
@@ -192,7 +254,10 @@ impl Queue {
         let now = self.clock.monotonic();
         for waiting in &batch {
             left(waiting);
-            metrics::queued(&waiting.what.model.info().name, now.saturating_sub(waiting.what.admitted));
+            metrics::queued(
+                &waiting.what.model.info().name,
+                now.saturating_sub(waiting.what.admitted),
+            );
         }
         Some(batch.into_iter().map(|waiting| waiting.what).collect())
     }
@@ -201,9 +266,16 @@ impl Queue {
     pub(super) fn done(&self, tokens: usize, span: Duration) {
         let mut state = self.lock();
         state.running = false;
-        #[expect(clippy::cast_precision_loss, reason = "token counts are far below 2^53")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "token counts are far below 2^53"
+        )]
         let latest = tokens as f64 / span.as_secs_f64().max(1e-6);
-        state.pace = if state.pace > 0.0 { 0.7 * state.pace + 0.3 * latest } else { latest };
+        state.pace = if state.pace > 0.0 {
+            0.7 * state.pace + 0.3 * latest
+        } else {
+            latest
+        };
         if state.is_idle() {
             self.idle.notify_waiters();
         }

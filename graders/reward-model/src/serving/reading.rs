@@ -13,7 +13,8 @@ use super::cache;
 use super::loaded::Loaded;
 use crate::Sequence;
 
-/// Inputs that one thread reads at a time: enough to be worth a switch, few enough to let others have their turn.
+/// Inputs that one thread reads at a time: enough to be worth a switch, few enough to let others
+/// have their turn.
 const PIECE: usize = 32;
 
 /// A sequence and its name in the cache.
@@ -38,13 +39,17 @@ impl Readers {
     /// At most `count` threads, at least one.
     pub(super) fn new(count: usize) -> Self {
         let count = count.clamp(1, Semaphore::MAX_PERMITS);
-        Self { permits: Arc::new(Semaphore::new(count)), count }
+        Self {
+            permits: Arc::new(Semaphore::new(count)),
+            count,
+        }
     }
 
     /// Reads all inputs of a request.
     ///
     /// # Errors
-    /// [`ModelError::Device`] when the model panics, [`ModelError::ShuttingDown`] when there are no threads any more.
+    /// [`ModelError::Device`] when the model panics, [`ModelError::ShuttingDown`] when there are no
+    /// threads any more.
     pub(super) async fn read(
         &self,
         model: &Arc<Loaded>,
@@ -53,10 +58,17 @@ impl Readers {
     ) -> Result<Vec<Result<Read, Refusal>>, ModelError> {
         let inputs: Arc<[ModelInput]> = inputs.into();
         let count = inputs.len();
-        let pieces = (0..count).step_by(PIECE).map(|start| start..count.min(start + PIECE));
-        // No more pieces than threads stand in line, so that a long request does not push a short one back by all of its length.
-        let read = stream::iter(pieces).map(|piece| self.piece(model, &inputs, piece, truncate)).buffered(self.count);
-        read.try_collect::<Vec<_>>().await.map(|pieces| pieces.into_iter().flatten().collect())
+        let pieces = (0..count)
+            .step_by(PIECE)
+            .map(|start| start..count.min(start + PIECE));
+        // No more pieces than threads stand in line, so that a long request does not push a short
+        // one back by all of its length.
+        let read = stream::iter(pieces)
+            .map(|piece| self.piece(model, &inputs, piece, truncate))
+            .buffered(self.count);
+        read.try_collect::<Vec<_>>()
+            .await
+            .map(|pieces| pieces.into_iter().flatten().collect())
     }
 
     async fn piece(
@@ -66,11 +78,17 @@ impl Readers {
         piece: Range<usize>,
         truncate: Truncate,
     ) -> Result<Vec<Result<Read, Refusal>>, ModelError> {
-        let permit = Arc::clone(&self.permits).acquire_owned().await.map_err(|_| ModelError::ShuttingDown)?;
+        let permit = Arc::clone(&self.permits)
+            .acquire_owned()
+            .await
+            .map_err(|_| ModelError::ShuttingDown)?;
         let (reader, inputs) = (Arc::clone(model), Arc::clone(inputs));
         let reading = spawn_blocking(move || {
             let _permit = permit;
-            inputs[piece].iter().map(|input| read(&reader, input, truncate)).collect()
+            inputs[piece]
+                .iter()
+                .map(|input| read(&reader, input, truncate))
+                .collect()
         });
         reading.await.map_err(|error| {
             if error.is_panic() {
@@ -87,7 +105,13 @@ impl Readers {
 
 fn read(model: &Loaded, input: &ModelInput, truncate: Truncate) -> Result<Read, Refusal> {
     let version = &model.info().version;
-    let named = |sequence: Sequence| Named { key: cache::key(version, &sequence), sequence };
+    let named = |sequence: Sequence| Named {
+        key: cache::key(version, &sequence),
+        sequence,
+    };
     let reading = model.model.read(input, truncate)?;
-    Ok(Read { main: named(reading.main), reference: reading.reference.map(named) })
+    Ok(Read {
+        main: named(reading.main),
+        reference: reading.reference.map(named),
+    })
 }

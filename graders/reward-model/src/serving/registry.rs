@@ -23,7 +23,10 @@ pub(super) struct Registry {
 
 impl Registry {
     pub(super) fn new(default: Option<String>) -> Self {
-        Self { slots: RwLock::default(), default }
+        Self {
+            slots: RwLock::default(),
+            default,
+        }
     }
 
     fn slots(&self) -> std::sync::RwLockReadGuard<'_, BTreeMap<String, Arc<Slot>>> {
@@ -38,26 +41,42 @@ impl Registry {
     pub(super) fn all(&self) -> Vec<(Arc<Slot>, bool)> {
         let slots = self.slots();
         let default = self.default.as_ref().or_else(|| only(&slots));
-        slots.iter().map(|(name, slot)| (Arc::clone(slot), default == Some(name))).collect()
+        slots
+            .iter()
+            .map(|(name, slot)| (Arc::clone(slot), default == Some(name)))
+            .collect()
     }
 
-    /// The slot of a name, or the one that is meant. Which is meant depends on the names alone, never on what is loaded just now.
+    /// The slot of a name, or the one that is meant. Which is meant depends on the names alone,
+    /// never on what is loaded just now.
     ///
     /// # Errors
     /// [`ModelError::Unknown`].
     pub(super) fn find(&self, name: Option<&str>) -> Result<Arc<Slot>, ModelError> {
         let slots = self.slots();
-        let list = || slots.keys().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
-        let Some(name) = name.or(self.default.as_deref()).or_else(|| only(&slots).map(String::as_str)) else {
+        let list = || {
+            slots
+                .keys()
+                .map(|name| format!("`{name}`"))
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let Some(name) = name
+            .or(self.default.as_deref())
+            .or_else(|| only(&slots).map(String::as_str))
+        else {
             return Err(ModelError::Unknown(match slots.len() {
-                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or name one in the configuration"
+                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or name one \
+                      in the configuration"
                     .to_owned(),
                 _ => format!("there are several models; name one of {}", list()),
             }));
         };
         slots.get(name).map(Arc::clone).ok_or_else(|| {
             ModelError::Unknown(match slots.len() {
-                0 => format!("no model `{name}` is loaded; load it with `assay models load NAME SOURCE`"),
+                0 => format!(
+                    "no model `{name}` is loaded; load it with `assay models load NAME SOURCE`"
+                ),
                 _ => format!("there is no model `{name}`; there is {}", list()),
             })
         })
@@ -66,12 +85,14 @@ impl Registry {
     /// Begins a load: the slot of a name, made where there is none and `make` says so.
     ///
     /// # Errors
-    /// [`ModelError::NotLoadable`] for a text that is no name, [`ModelError::Unknown`] where there is none and none is made.
+    /// [`ModelError::NotLoadable`] for a text that is no name, [`ModelError::Unknown`] where there
+    /// is none and none is made.
     pub(super) fn begin(&self, name: &str, make: bool) -> Result<Arc<Slot>, ModelError> {
         let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(fits) {
             return Err(ModelError::NotLoadable(format!(
-                "`{}` is no name for a model: 1 to {NAME_BYTES} letters, digits, `-`, `_` and `.` make one",
+                "`{}` is no name for a model: 1 to {NAME_BYTES} letters, digits, `-`, `_` and `.` \
+                 make one",
                 name.escape_default()
             )));
         }
@@ -82,10 +103,15 @@ impl Registry {
         }
         let mut slots = self.slots_mut();
         if slots.len() >= MOST_MODELS && !slots.contains_key(name) {
-            return Err(ModelError::NotLoadable(format!("there are already {MOST_MODELS} models; unload one first")));
+            return Err(ModelError::NotLoadable(format!(
+                "there are already {MOST_MODELS} models; unload one first"
+            )));
         }
-        let slot = slots.entry(name.to_owned()).or_insert_with(|| Slot::new(name));
-        // Before anybody can see a new slot, so that it is never seen without a model and without one to come.
+        let slot = slots
+            .entry(name.to_owned())
+            .or_insert_with(|| Slot::new(name));
+        // Before anybody can see a new slot, so that it is never seen without a model and without
+        // one to come.
         slot.begin();
         Ok(Arc::clone(slot))
     }
@@ -96,7 +122,8 @@ impl Registry {
     /// [`ModelError::Unknown`].
     pub(super) fn remove(&self, name: &str) -> Result<(), ModelError> {
         let slot = self.slots_mut().remove(name);
-        let slot = slot.ok_or_else(|| ModelError::Unknown(format!("there is no model `{name}`")))?;
+        let slot =
+            slot.ok_or_else(|| ModelError::Unknown(format!("there is no model `{name}`")))?;
         slot.give_up();
         Ok(())
     }

@@ -71,9 +71,15 @@ impl Slot {
     ///
     /// # Errors
     /// [`ModelError::NotLoadable`] where nothing says where the model is.
-    pub(super) fn origin(&self, source: Option<String>, options: Option<ModelOptions>) -> Result<Origin, ModelError> {
+    pub(super) fn origin(
+        &self,
+        source: Option<String>,
+        options: Option<ModelOptions>,
+    ) -> Result<Origin, ModelError> {
         let present = self.lock().origin.clone();
-        let (known, kept) = present.map_or((None, None), |origin| (Some(origin.source), Some(origin.options)));
+        let (known, kept) = present.map_or((None, None), |origin| {
+            (Some(origin.source), Some(origin.options))
+        });
         let nowhere = || {
             let name = &self.name;
             ModelError::NotLoadable(format!(
@@ -81,10 +87,14 @@ impl Slot {
             ))
         };
         let source = source.or(known).ok_or_else(nowhere)?;
-        Ok(Origin { source, options: options.or(kept).unwrap_or_default() })
+        Ok(Origin {
+            source,
+            options: options.or(kept).unwrap_or_default(),
+        })
     }
 
-    /// A load ends: its model takes the place of the present one, or its problem is noted and the present one stays.
+    /// A load ends: its model takes the place of the present one, or its problem is noted and the
+    /// present one stays.
     ///
     /// # Errors
     /// [`ModelError::NotLoadable`] with the problem, or since the name was given up meanwhile.
@@ -96,9 +106,10 @@ impl Slot {
         let mut state = self.lock();
         state.coming -= 1;
         let outcome = match outcome {
-            Ok(_) if state.gone => {
-                Err(ModelError::NotLoadable(format!("the model `{}` was taken away while it was loading", self.name)))
-            }
+            Ok(_) if state.gone => Err(ModelError::NotLoadable(format!(
+                "the model `{}` was taken away while it was loading",
+                self.name
+            ))),
             Ok(loaded) => {
                 state.origin = origin;
                 state.problem = None;
@@ -144,18 +155,24 @@ impl Slot {
         let name = &self.name;
         if state.gone {
             let error = ModelError::Unknown(format!("there is no model `{name}` any more"));
-            return Err(Absent { error, coming: false });
+            return Err(Absent {
+                error,
+                coming: false,
+            });
         }
         let coming = state.coming > 0;
         let error = ModelError::Unavailable(match &state.problem {
-            _ if coming => format!("the model `{name}` is being loaded; ask again, or with patience"),
+            _ if coming => {
+                format!("the model `{name}` is being loaded; ask again, or with patience")
+            }
             Some(problem) => format!("the model `{name}` failed to load: {problem}"),
             None => format!("the model `{name}` is not loaded"),
         });
         Err(Absent { error, coming })
     }
 
-    /// The model, once it is loaded; waits for one that is coming until `deadline`, and without one not at all.
+    /// The model, once it is loaded; waits for one that is coming until `deadline`, and without one
+    /// not at all.
     ///
     /// # Errors
     /// As [`Slot::model`].
@@ -168,10 +185,18 @@ impl Slot {
             let settled = self.settled.notified();
             let error = match self.present() {
                 Ok(loaded) => return Ok(loaded),
-                Err(Absent { error, coming: false }) => return Err(error),
-                Err(Absent { error, coming: true }) => error,
+                Err(Absent {
+                    error,
+                    coming: false,
+                }) => return Err(error),
+                Err(Absent {
+                    error,
+                    coming: true,
+                }) => error,
             };
-            let left = deadline.map_or(Duration::ZERO, |deadline| deadline.saturating_sub(clock.monotonic()));
+            let left = deadline.map_or(Duration::ZERO, |deadline| {
+                deadline.saturating_sub(clock.monotonic())
+            });
             if left.is_zero() || tokio::time::timeout(left, settled).await.is_err() {
                 return Err(error);
             }

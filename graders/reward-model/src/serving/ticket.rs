@@ -1,4 +1,5 @@
-//! The two ends of a sequence's way through the queue: the job that the device answers, and the ticket that hears of it.
+//! The two ends of a sequence's way through the queue: the job that the device answers, and the
+//! ticket that hears of it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +50,13 @@ impl Ticket {
         answers: UnboundedReceiver<Answer>,
         missing: usize,
     ) -> Self {
-        Self { queue, caller, number, answers, missing }
+        Self {
+            queue,
+            caller,
+            number,
+            answers,
+            missing,
+        }
     }
 
     /// Takes what has not run yet out. Returns whether there was anything.
@@ -79,7 +86,8 @@ impl Ticket {
     }
 
     fn took(&mut self, answer: Option<Answer>) -> Result<Option<(usize, Readout)>, ModelError> {
-        let lost = || ModelError::Device("the device dropped a sequence without an answer".to_owned());
+        let lost =
+            || ModelError::Device("the device dropped a sequence without an answer".to_owned());
         let (place, readout) = answer.ok_or_else(lost)?;
         self.missing -= 1;
         Ok(Some((place, readout?)))

@@ -1,4 +1,5 @@
-//! What lies beside a tokenizer: names of its special tokens, which of them it adds, and its chat template.
+//! What lies beside a tokenizer: names of its special tokens, which of them it adds, and its chat
+//! template.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,8 +9,17 @@ use serde_json::{Map, Value};
 
 use super::ReaderError;
 
-/// Names under which a tokenizer's files declare special tokens. Templates meet them under the same.
-const NAMES: [&str; 7] = ["bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token"];
+/// Names under which a tokenizer's files declare special tokens. Templates meet them under the
+/// same.
+const NAMES: [&str; 7] = [
+    "bos_token",
+    "eos_token",
+    "unk_token",
+    "sep_token",
+    "pad_token",
+    "cls_token",
+    "mask_token",
+];
 
 const CONFIG: &str = "tokenizer_config.json";
 const SPECIAL: &str = "special_tokens_map.json";
@@ -36,7 +46,11 @@ impl TokenizerConfig {
         let mut special = BTreeMap::new();
         for name in NAMES {
             // The configuration goes first even where it says `null`.
-            if let Some(token) = config.get(name).or_else(|| map.get(name)).and_then(token_text) {
+            if let Some(token) = config
+                .get(name)
+                .or_else(|| map.get(name))
+                .and_then(token_text)
+            {
                 special.insert(name, token);
             }
         }
@@ -59,29 +73,49 @@ impl TokenizerConfig {
             Some(template) => Some(template),
             None => config.get("chat_template").and_then(template_text),
         };
-        Ok(Self { special, more, adds, chat_template })
+        Ok(Self {
+            special,
+            more,
+            adds,
+            chat_template,
+        })
     }
 
     /// The special tokens as a template's variables.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&'static str, Jinja)> {
-        self.special.iter().map(|(name, token)| (*name, Jinja::from(token.as_str())))
+        self.special
+            .iter()
+            .map(|(name, token)| (*name, Jinja::from(token.as_str())))
     }
 }
 
 /// A special token: a string, or an object with `content`.
 fn token_text(token: &Value) -> Option<String> {
-    token.as_str().or_else(|| token.get("content")?.as_str()).filter(|text| !text.is_empty()).map(str::to_owned)
+    token
+        .as_str()
+        .or_else(|| token.get("content")?.as_str())
+        .filter(|text| !text.is_empty())
+        .map(str::to_owned)
 }
 
 /// A chat template: a string, or the one named `default` in a list.
 fn template_text(template: &Value) -> Option<String> {
     let named = |one: &&Value| one.get("name").and_then(Value::as_str) == Some("default");
-    let text = template.as_str().or_else(|| template.as_array()?.iter().find(named)?.get("template")?.as_str())?;
+    let text = template.as_str().or_else(|| {
+        template
+            .as_array()?
+            .iter()
+            .find(named)?
+            .get("template")?
+            .as_str()
+    })?;
     Some(text.to_owned())
 }
 
 fn object(directory: &Path, file: &'static str) -> Result<Map<String, Value>, ReaderError> {
-    let Some(text) = read(directory, file)? else { return Ok(Map::new()) };
+    let Some(text) = read(directory, file)? else {
+        return Ok(Map::new());
+    };
     serde_json::from_str(&text).map_err(|error| ReaderError::new(file, error.to_string()))
 }
 
@@ -118,30 +152,63 @@ mod tests {
             (SPECIAL, r#"{"bos_token": "<other>", "eos_token": "</s>", "pad_token": "<pad>"}"#),
         ])
         .unwrap();
-        assert_eq!(config.special, BTreeMap::from([("bos_token", "<s>".to_owned()), ("eos_token", "</s>".to_owned())]));
+        assert_eq!(
+            config.special,
+            BTreeMap::from([
+                ("bos_token", "<s>".to_owned()),
+                ("eos_token", "</s>".to_owned())
+            ])
+        );
         assert_eq!(config.more, ["<x>"]);
         assert_eq!(config.adds, None);
     }
 
     #[test]
     fn tokens_are_added_only_where_there_are_any() {
-        let config =
-            open(&[(CONFIG, r#"{"add_bos_token": true, "add_eos_token": true, "eos_token": "</s>"}"#)]).unwrap();
+        let config = open(&[(
+            CONFIG,
+            r#"{"add_bos_token": true, "add_eos_token": true, "eos_token": "</s>"}"#,
+        )])
+        .unwrap();
         assert_eq!(config.adds, Some((false, true)));
     }
 
     #[test]
     fn a_template_of_its_own_file_goes_first_and_default_among_several() {
-        let several =
-            r#"{"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]}"#;
-        assert_eq!(open(&[(CONFIG, several)]).unwrap().chat_template.as_deref(), Some("d"));
-        assert_eq!(open(&[(CONFIG, several), (TEMPLATE, "own")]).unwrap().chat_template.as_deref(), Some("own"));
-        assert_eq!(open(&[(CONFIG, r#"{"chat_template": "one"}"#)]).unwrap().chat_template.as_deref(), Some("one"));
-        assert_eq!(open(&[(CONFIG, r#"{"chat_template": []}"#)]).unwrap().chat_template, None);
+        let several = r#"{"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]}"#;
+        assert_eq!(
+            open(&[(CONFIG, several)]).unwrap().chat_template.as_deref(),
+            Some("d")
+        );
+        assert_eq!(
+            open(&[(CONFIG, several), (TEMPLATE, "own")])
+                .unwrap()
+                .chat_template
+                .as_deref(),
+            Some("own")
+        );
+        assert_eq!(
+            open(&[(CONFIG, r#"{"chat_template": "one"}"#)])
+                .unwrap()
+                .chat_template
+                .as_deref(),
+            Some("one")
+        );
+        assert_eq!(
+            open(&[(CONFIG, r#"{"chat_template": []}"#)])
+                .unwrap()
+                .chat_template,
+            None
+        );
     }
 
     #[test]
     fn a_broken_file_is_named() {
-        assert!(open(&[(CONFIG, "{")]).unwrap_err().to_string().starts_with("tokenizer_config.json: "));
+        assert!(
+            open(&[(CONFIG, "{")])
+                .unwrap_err()
+                .to_string()
+                .starts_with("tokenizer_config.json: ")
+        );
     }
 }

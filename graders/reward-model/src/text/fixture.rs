@@ -1,4 +1,5 @@
-//! Small tokenizers for tests: a token for each byte, so that lengths can be counted by hand, and special tokens after them.
+//! Small tokenizers for tests: a token for each byte, so that lengths can be counted by hand, and
+//! special tokens after them.
 
 use std::path::Path;
 
@@ -13,7 +14,14 @@ use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 
 /// Special tokens, whose ids follow those of the 256 bytes.
-pub(super) const SPECIAL: [&str; 6] = ["<s>", "</s>", "<|im_start|>", "<|im_end|>", "<extra_0>", "<pad>"];
+pub(super) const SPECIAL: [&str; 6] = [
+    "<s>",
+    "</s>",
+    "<|im_start|>",
+    "<|im_end|>",
+    "<extra_0>",
+    "<pad>",
+];
 
 /// Rows of an embedding table for them, with a few to spare.
 pub(super) const VOCABULARY: usize = 270;
@@ -37,8 +45,10 @@ impl Files {
 
     /// The same, with ChatML.
     pub(super) fn chatml() -> Self {
-        Self::bytes()
-            .with("tokenizer_config.json", &json!({"chat_template": CHATML, "eos_token": "<|im_end|>"}).to_string())
+        Self::bytes().with(
+            "tokenizer_config.json",
+            &json!({"chat_template": CHATML, "eos_token": "<|im_end|>"}).to_string(),
+        )
     }
 
     /// The same, with a token of beginning before each text.
@@ -54,13 +64,20 @@ impl Files {
     /// The same, with tokens around texts and pairs, as encoders have them.
     pub(super) fn encoder() -> Self {
         let single = json!([special("<s>", 0), sequence("A", 0), special("</s>", 0)]);
-        let pair =
-            json!([special("<s>", 0), sequence("A", 0), special("</s>", 0), sequence("B", 1), special("</s>", 1)]);
+        let pair = json!([
+            special("<s>", 0),
+            sequence("A", 0),
+            special("</s>", 0),
+            sequence("B", 1),
+            special("</s>", 1)
+        ]);
         Self::new(&tokenizer(&template(&single, &pair, &["<s>", "</s>"])))
     }
 
     pub(super) fn new(tokenizer: &Value) -> Self {
-        let files = Self { directory: tempfile::tempdir().unwrap() };
+        let files = Self {
+            directory: tempfile::tempdir().unwrap(),
+        };
         files.with("tokenizer.json", &tokenizer.to_string())
     }
 
@@ -73,23 +90,38 @@ impl Files {
         self.directory.path()
     }
 
-    pub(super) fn open(&self, options: &ModelOptions, facts: &Facts) -> Result<Reader, ReaderError> {
+    pub(super) fn open(
+        &self,
+        options: &ModelOptions,
+        facts: &Facts,
+    ) -> Result<Reader, ReaderError> {
         Reader::open(self.path(), options, facts)
     }
 
     /// A reader of a kind, with at most `max_tokens`.
     pub(super) fn reader(&self, kind: Kind, max_tokens: usize) -> Reader {
-        self.open(&ModelOptions::default(), &facts(kind, max_tokens)).unwrap()
+        self.open(&ModelOptions::default(), &facts(kind, max_tokens))
+            .unwrap()
     }
 }
 
 pub(super) fn facts(kind: Kind, max_tokens: usize) -> Facts {
-    Facts { kind, pooling: Pooling::Last, pad: None, max_tokens, vocabulary: VOCABULARY }
+    Facts {
+        kind,
+        pooling: Pooling::Last,
+        pad: None,
+        max_tokens,
+        vocabulary: VOCABULARY,
+    }
 }
 
 /// A rollout of two plain texts.
 pub(super) fn rollout(prompt: &str, completion: &str) -> ModelInput {
-    ModelInput::Rollout { prompt: Some(text(prompt)), completion: text(completion), reference: None }
+    ModelInput::Rollout {
+        prompt: Some(text(prompt)),
+        completion: text(completion),
+        reference: None,
+    }
 }
 
 pub(super) fn text(text: &str) -> Completion {
@@ -102,7 +134,10 @@ pub(super) fn messages(json: Value) -> Completion {
 
 /// The id of a special token.
 pub(super) fn id(token: &str) -> u32 {
-    let at = SPECIAL.iter().position(|special| *special == token).unwrap();
+    let at = SPECIAL
+        .iter()
+        .position(|special| *special == token)
+        .unwrap();
     u32::try_from(256 + at).unwrap()
 }
 
@@ -115,7 +150,10 @@ pub(super) fn ids(mut text: &str) -> Vec<u32> {
             ids.push(id(token));
             text = &text[token.len()..];
         } else {
-            assert!(byte.is_ascii_graphic() || byte == b' ' || byte == b'\n', "tests count plain bytes");
+            assert!(
+                byte.is_ascii_graphic() || byte == b' ' || byte == b'\n',
+                "tests count plain bytes"
+            );
             let shown = match byte {
                 b' ' => 'Ġ',
                 b'\n' => 'Ċ',
@@ -135,8 +173,11 @@ fn alphabet() -> Vec<char> {
 }
 
 pub(super) fn tokenizer(post_processor: &Value) -> Value {
-    let vocabulary: serde_json::Map<_, _> =
-        alphabet().into_iter().enumerate().map(|(id, c)| (c.to_string(), json!(id))).collect();
+    let vocabulary: serde_json::Map<_, _> = alphabet()
+        .into_iter()
+        .enumerate()
+        .map(|(id, c)| (c.to_string(), json!(id)))
+        .collect();
     let added: Vec<Value> = SPECIAL
         .iter()
         .map(|token| {
@@ -157,7 +198,12 @@ pub(super) fn tokenizer(post_processor: &Value) -> Value {
 fn template(single: &Value, pair: &Value, tokens: &[&str]) -> Value {
     let tokens: serde_json::Map<_, _> = tokens
         .iter()
-        .map(|token| ((*token).to_owned(), json!({"id": token, "ids": [id(token)], "tokens": [token]})))
+        .map(|token| {
+            (
+                (*token).to_owned(),
+                json!({"id": token, "ids": [id(token)], "tokens": [token]}),
+            )
+        })
         .collect();
     json!({"type": "TemplateProcessing", "single": single, "pair": pair, "special_tokens": tokens})
 }

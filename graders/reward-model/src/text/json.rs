@@ -1,4 +1,5 @@
-//! The filter `tojson` as templates were written for it: Python's `json.dumps` without escapes for HTML or beyond ASCII.
+//! The filter `tojson` as templates were written for it: Python's `json.dumps` without escapes for
+//! HTML or beyond ASCII.
 
 use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
@@ -7,25 +8,39 @@ use minijinja::{Error, ErrorKind, Value};
 const DEPTH: usize = 256;
 
 /// `value | tojson(ensure_ascii=false, indent=none, separators=none, sort_keys=false)`.
-#[expect(clippy::needless_pass_by_value, reason = "the engine hands a filter its options so")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the engine hands a filter its options so"
+)]
 pub(super) fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
-    let indent = match options.get::<Option<Value>>("indent")?.filter(|value| !value.is_none()) {
+    let indent = match options
+        .get::<Option<Value>>("indent")?
+        .filter(|value| !value.is_none())
+    {
         None => None,
         Some(indent) => Some(match indent.as_str() {
             Some(text) => text.to_owned(),
             None => " ".repeat(usize::try_from(indent)?.min(64)),
         }),
     };
-    let separators = options.get::<Option<Value>>("separators")?.filter(|value| !value.is_none());
+    let separators = options
+        .get::<Option<Value>>("separators")?
+        .filter(|value| !value.is_none());
     let separator = |at: usize, default: &str| -> Result<String, Error> {
-        let Some(pair) = &separators else { return Ok(default.to_owned()) };
+        let Some(pair) = &separators else {
+            return Ok(default.to_owned());
+        };
         let text = pair.get_item_by_index(at)?;
-        text.as_str().map(str::to_owned).ok_or_else(|| invalid("`separators` are two strings"))
+        text.as_str()
+            .map(str::to_owned)
+            .ok_or_else(|| invalid("`separators` are two strings"))
     };
     let writer = Writer {
         between: separator(0, if indent.is_some() { "," } else { ", " })?,
         after_key: separator(1, ": ")?,
-        ensure_ascii: options.get::<Option<bool>>("ensure_ascii")?.unwrap_or(false),
+        ensure_ascii: options
+            .get::<Option<bool>>("ensure_ascii")?
+            .unwrap_or(false),
         sort_keys: options.get::<Option<bool>>("sort_keys")?.unwrap_or(false),
         indent,
     };
@@ -55,7 +70,9 @@ impl Writer {
             ValueKind::String => self.string(value.as_str().unwrap_or_default(), out),
             ValueKind::Seq | ValueKind::Iterable => {
                 let items = value.try_iter()?.checked().collect::<Result<Vec<_>, _>>()?;
-                self.list('[', ']', items.iter(), depth, out, |item, out| self.write(item, depth + 1, out))?;
+                self.list('[', ']', items.iter(), depth, out, |item, out| {
+                    self.write(item, depth + 1, out)
+                })?;
             }
             ValueKind::Map => {
                 let mut entries = Vec::new();
@@ -143,16 +160,25 @@ fn number(value: &Value) -> Result<String, Error> {
     let number = f64::try_from(value.clone())?;
     if !number.is_finite() {
         let name = if number.is_nan() { "NaN" } else { "Infinity" };
-        return Ok(if number < 0.0 { format!("-{name}") } else { name.to_owned() });
+        return Ok(if number < 0.0 {
+            format!("-{name}")
+        } else {
+            name.to_owned()
+        });
     }
-    // Both write the shortest digits that read back the same; they differ in when they use an exponent.
+    // Both write the shortest digits that read back the same; they differ in when they use an
+    // exponent.
     let scientific = format!("{number:e}");
     let (digits, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     Ok(if (-4..16).contains(&exponent) {
         format!("{number:?}")
     } else {
-        format!("{digits}e{}{:02}", if exponent < 0 { '-' } else { '+' }, exponent.abs())
+        format!(
+            "{digits}e{}{:02}",
+            if exponent < 0 { '-' } else { '+' },
+            exponent.abs()
+        )
     })
 }
 
@@ -187,30 +213,48 @@ mod tests {
             render("{{ {'b': [1, 2.0, none, true], 'a': {}} | tojson }}"),
             r#"{"b": [1, 2.0, null, true], "a": {}}"#
         );
-        assert_eq!(render("{{ [1e16, 0.0001, 0.00001, 123456789012345.6, 1e22, -2.5e-7] | tojson }}"), {
-            "[1e+16, 0.0001, 1e-05, 123456789012345.6, 1e+22, -2.5e-07]"
-        });
-        assert_eq!(render("{{ {1: 2, none: 3, true: 4} | tojson }}"), r#"{"1": 2, "null": 3, "true": 4}"#);
+        assert_eq!(
+            render("{{ [1e16, 0.0001, 0.00001, 123456789012345.6, 1e22, -2.5e-7] | tojson }}"),
+            { "[1e+16, 0.0001, 1e-05, 123456789012345.6, 1e+22, -2.5e-07]" }
+        );
+        assert_eq!(
+            render("{{ {1: 2, none: 3, true: 4} | tojson }}"),
+            r#"{"1": 2, "null": 3, "true": 4}"#
+        );
     }
 
     #[test]
     fn texts_keep_everything_but_what_json_escapes() {
-        assert_eq!(render(r#"{{ "<b>&'é😀\"\\\n\u007f\u0001" | tojson }}"#), "\"<b>&'é😀\\\"\\\\\\n\u{7f}\\u0001\"");
-        assert_eq!(render(r#"{{ "é😀" | tojson(ensure_ascii=true) }}"#), r#""\u00e9\ud83d\ude00""#);
+        assert_eq!(
+            render(r#"{{ "<b>&'é😀\"\\\n\u007f\u0001" | tojson }}"#),
+            "\"<b>&'é😀\\\"\\\\\\n\u{7f}\\u0001\""
+        );
+        assert_eq!(
+            render(r#"{{ "é😀" | tojson(ensure_ascii=true) }}"#),
+            r#""\u00e9\ud83d\ude00""#
+        );
     }
 
     #[test]
     fn layout_can_be_chosen() {
-        assert_eq!(render("{{ {'b': [1, 2], 'a': []} | tojson(indent=2, sort_keys=true) }}"), {
-            "{\n  \"a\": [],\n  \"b\": [\n    1,\n    2\n  ]\n}"
-        });
-        assert_eq!(render("{{ {'b': [1, 2]} | tojson(separators=(',', ':')) }}"), r#"{"b":[1,2]}"#);
+        assert_eq!(
+            render("{{ {'b': [1, 2], 'a': []} | tojson(indent=2, sort_keys=true) }}"),
+            { "{\n  \"a\": [],\n  \"b\": [\n    1,\n    2\n  ]\n}" }
+        );
+        assert_eq!(
+            render("{{ {'b': [1, 2]} | tojson(separators=(',', ':')) }}"),
+            r#"{"b":[1,2]}"#
+        );
     }
 
     #[test]
     fn what_is_undefined_has_no_json() {
         let mut environment = Environment::new();
         environment.add_filter("tojson", super::tojson);
-        assert!(environment.render_str("{{ missing | tojson }}", ()).is_err());
+        assert!(
+            environment
+                .render_str("{{ missing | tojson }}", ())
+                .is_err()
+        );
     }
 }

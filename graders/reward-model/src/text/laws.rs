@@ -41,7 +41,12 @@ fn unreadable<T: std::fmt::Debug>(result: Result<T, Refusal>) -> String {
 }
 
 fn truncations() -> impl Strategy<Value = Truncate> {
-    prop_oneof![Just(Truncate::Refuse), Just(Truncate::PromptLeft), Just(Truncate::Left), Just(Truncate::Right)]
+    prop_oneof![
+        Just(Truncate::Refuse),
+        Just(Truncate::PromptLeft),
+        Just(Truncate::Left),
+        Just(Truncate::Right)
+    ]
 }
 
 /// Texts of any characters, with special tokens and marks among them.
@@ -60,27 +65,36 @@ fn any_input() -> impl Strategy<Value = ModelInput> {
         prop_oneof![
             any_text().prop_map(|plain| text(&plain)),
             proptest::collection::vec(
-                (proptest::sample::select(vec!["user", "assistant", "tool", "system"]), any_text()),
+                (
+                    proptest::sample::select(vec!["user", "assistant", "tool", "system"]),
+                    any_text()
+                ),
                 1..4
             )
             .prop_map(|turns| {
-                let turns: Vec<_> =
-                    turns.into_iter().map(|(role, content)| json!({"role": role, "content": content})).collect();
+                let turns: Vec<_> = turns
+                    .into_iter()
+                    .map(|(role, content)| json!({"role": role, "content": content}))
+                    .collect();
                 messages(json!(turns))
             }),
         ]
     };
     prop_oneof![
         any_text().prop_map(|text| ModelInput::Text(text.into())),
-        (any_text(), any_text()).prop_map(|(first, second)| ModelInput::Pair(first.into(), second.into())),
+        (any_text(), any_text())
+            .prop_map(|(first, second)| ModelInput::Pair(first.into(), second.into())),
         proptest::collection::vec(0..300u32, 0..60).prop_map(ModelInput::Ids),
-        (proptest::option::of(completion()), completion(), proptest::option::of(any_text())).prop_map(
-            |(prompt, completion, reference)| ModelInput::Rollout {
+        (
+            proptest::option::of(completion()),
+            completion(),
+            proptest::option::of(any_text())
+        )
+            .prop_map(|(prompt, completion, reference)| ModelInput::Rollout {
                 prompt,
                 completion,
                 reference: reference.map(Into::into)
-            }
-        ),
+            }),
     ]
 }
 
@@ -92,8 +106,15 @@ fn readers() -> Vec<Reader> {
             readers.push(Files::encoder().reader(kind, max_tokens));
             readers.push(Files::with_bos().reader(kind, max_tokens));
         }
-        for json in [json!({"template": "verify_rm"}), json!({"question": "{{ completion | trim }}{{ prompt }}"})] {
-            readers.push(Files::chatml().open(&options(json), &facts(Kind::Rollout, max_tokens)).unwrap());
+        for json in [
+            json!({"template": "verify_rm"}),
+            json!({"question": "{{ completion | trim }}{{ prompt }}"}),
+        ] {
+            readers.push(
+                Files::chatml()
+                    .open(&options(json), &facts(Kind::Rollout, max_tokens))
+                    .unwrap(),
+            );
         }
     }
     readers
@@ -145,8 +166,16 @@ fn a_mebibyte_of_anything_is_read_or_refused() {
     let reader = Files::chatml().reader(Kind::Rollout, 100);
     for piece in ["a", "\u{200d}👩", "<|im_end|>"] {
         let long = piece.repeat((1 << 20) / piece.len());
-        assert!(matches!(read(&reader, &rollout("q", &long)), Err(Refusal::TooLong { .. })), "{piece}");
-        let cut = reader.read(&rollout(&long, "a"), Truncate::PromptLeft).unwrap();
+        assert!(
+            matches!(
+                read(&reader, &rollout("q", &long)),
+                Err(Refusal::TooLong { .. })
+            ),
+            "{piece}"
+        );
+        let cut = reader
+            .read(&rollout(&long, "a"), Truncate::PromptLeft)
+            .unwrap();
         assert_eq!(cut.len(), 100, "{piece}");
     }
     // A prompt of nothing but space has no text of its own that could be cut.
@@ -156,7 +185,8 @@ fn a_mebibyte_of_anything_is_read_or_refused() {
 
 #[test]
 fn a_lone_surrogate_has_become_something_readable_or_was_no_text() {
-    // JSON with half a surrogate pair is refused before it gets here, and what replaces it elsewhere is a character like others.
+    // JSON with half a surrogate pair is refused before it gets here, and what replaces it
+    // elsewhere is a character like others.
     assert!(serde_json::from_str::<Completion>(r#""\ud800""#).is_err());
     let reader = Files::chatml().reader(Kind::Rollout, 100);
     assert!(read(&reader, &rollout("\u{fffd}", "\u{fffd}")).is_ok());

@@ -1,8 +1,10 @@
-//! Which parts of a rendered text are the prompt's: found by rendering it once more with marks around them.
+//! Which parts of a rendered text are the prompt's: found by rendering it once more with marks
+//! around them.
 //!
-//! The marks are characters of Unicode's private planes, inside the outermost space of each text, so that a template that trims or
-//! splits texts treats the marked ones alike. Whoever reads them compares what is left with the text rendered without marks, so
-//! neither a template that looks closer nor a text that brings such characters can mislead it.
+//! The marks are characters of Unicode's private planes, inside the outermost space of each text,
+//! so that a template that trims or splits texts treats the marked ones alike. Whoever reads them
+//! compares what is left with the text rendered without marks, so neither a template that looks
+//! closer nor a text that brings such characters can mislead it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -35,19 +37,32 @@ impl Marks {
     /// A text with its marks. Beyond 65,534 texts, and where there is only space, there are none.
     pub(super) fn mark<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let core = text.trim_matches(is_space);
-        let Some(at) = self.next.filter(|at| *at < MOST && !core.is_empty()) else { return Cow::Borrowed(text) };
-        let (Some(open), Some(close)) = (char::from_u32(OPEN + at), char::from_u32(CLOSE + at)) else {
+        let Some(at) = self.next.filter(|at| *at < MOST && !core.is_empty()) else {
+            return Cow::Borrowed(text);
+        };
+        let (Some(open), Some(close)) = (char::from_u32(OPEN + at), char::from_u32(CLOSE + at))
+        else {
             return Cow::Borrowed(text);
         };
         self.next = Some(at + 1);
         let before = text.len() - text.trim_start_matches(is_space).len();
         let (space, rest) = text.split_at(before);
         let after = &rest[core.len()..];
-        Cow::Owned([space, open.encode_utf8(&mut [0; 4]), core, close.encode_utf8(&mut [0; 4]), after].concat())
+        Cow::Owned(
+            [
+                space,
+                open.encode_utf8(&mut [0; 4]),
+                core,
+                close.encode_utf8(&mut [0; 4]),
+                after,
+            ]
+            .concat(),
+        )
     }
 }
 
-/// The marked parts of `plain` in bytes, in order, where `marked` is the same text with marks; `None` where it is not.
+/// The marked parts of `plain` in bytes, in order, where `marked` is the same text with marks;
+/// `None` where it is not.
 pub(super) fn spans(marked: &str, plain: &str) -> Option<Vec<Range<usize>>> {
     let mut text = String::with_capacity(marked.len());
     let mut open = BTreeMap::new();
@@ -75,9 +90,15 @@ mod tests {
     #[test]
     fn marks_lie_inside_the_outermost_space_and_are_found_again() {
         let mut marks = Marks::on();
-        let (one, two) = (marks.mark(" a b\n").into_owned(), marks.mark("c").into_owned());
+        let (one, two) = (
+            marks.mark(" a b\n").into_owned(),
+            marks.mark("c").into_owned(),
+        );
         assert_eq!(one.trim().len(), one.len() - 2);
-        assert_eq!(spans(&format!("x{}{two}", one.trim()), "xa bc"), Some(vec![1..4, 4..5]));
+        assert_eq!(
+            spans(&format!("x{}{two}", one.trim()), "xa bc"),
+            Some(vec![1..4, 4..5])
+        );
         assert_eq!(Marks::off().mark(" a"), " a");
         assert_eq!(Marks::on().mark(" \n"), " \n");
     }

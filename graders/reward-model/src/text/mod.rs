@@ -1,9 +1,12 @@
-//! From what a model is asked to what it reads: texts, templates and tokens. Owns no weights and runs nothing.
+//! From what a model is asked to what it reads: texts, templates and tokens. Owns no weights and
+//! runs nothing.
 //!
-//! Token ids are those of `transformers` for the same files, special tokens inside of texts included: a text that spells
-//! `<|im_end|>` becomes that token, as it does in the trainers whose rewards these are. A policy that must not end its own turn is
-//! kept from it by the sampler or by a check, not by a reader that would then read other tokens than the model was trained on.
-//! One thing is different by intent: a text that brings its own token of beginning does not get a second one.
+//! Token ids are those of `transformers` for the same files, special tokens inside of texts
+//! included: a text that spells `<|im_end|>` becomes that token, as it does in the trainers whose
+//! rewards these are. A policy that must not end its own turn is kept from it by the sampler or by
+//! a check, not by a reader that would then read other tokens than the model was trained on. One
+//! thing is different by intent: a text that brings its own token of beginning does not get a
+//! second one.
 
 mod config;
 mod json;
@@ -68,7 +71,10 @@ pub struct ReaderError {
 
 impl ReaderError {
     fn new(place: &'static str, problem: impl Into<String>) -> Self {
-        Self { place, problem: problem.into() }
+        Self {
+            place,
+            problem: problem.into(),
+        }
     }
 }
 
@@ -78,9 +84,16 @@ pub(crate) fn render(
     prompt: &Completion,
     completion: &Completion,
 ) -> Result<Result<Rendered, Refusal>, ReaderError> {
-    let config = config::TokenizerConfig { chat_template: Some(template.to_owned()), ..Default::default() };
+    let config = config::TokenizerConfig {
+        chat_template: Some(template.to_owned()),
+        ..Default::default()
+    };
     let renderer = rollout::Renderer::open(&ModelOptions::default(), &config)?;
-    let rollout = rollout::Rollout { prompt: Some(prompt), completion, reference: None };
+    let rollout = rollout::Rollout {
+        prompt: Some(prompt),
+        completion,
+        reference: None,
+    };
     Ok(renderer.render(&rollout).map(|text| {
         let spans = renderer.prompt_spans(&rollout, &text);
         (text, spans)

@@ -1,4 +1,5 @@
-//! Rollouts as text: by the tokenizer's own chat template, a fixed form, or a template that an operator wrote.
+//! Rollouts as text: by the tokenizer's own chat template, a fixed form, or a template that an
+//! operator wrote.
 
 use std::ops::Range;
 
@@ -25,7 +26,8 @@ pub(super) struct Rollout<'a> {
 enum Style {
     /// The tokenizer's own template, which writes the special tokens itself.
     Chat(Template),
-    /// The tokenizer's own template around one question about the rollout, with the answer's turn opened.
+    /// The tokenizer's own template around one question about the rollout, with the answer's turn
+    /// opened.
     Question { chat: Template, question: Template },
     /// Prompt and completion, joined.
     Text,
@@ -44,10 +46,18 @@ pub(super) struct Renderer {
 }
 
 impl Renderer {
-    pub(super) fn open(options: &ModelOptions, config: &TokenizerConfig) -> Result<Self, ReaderError> {
+    pub(super) fn open(
+        options: &ModelOptions,
+        config: &TokenizerConfig,
+    ) -> Result<Self, ReaderError> {
         let style = Self::style(options, config)?;
-        let renderer = Self { style, system: options.system.clone(), variables: config.variables().collect() };
-        // A template may refuse a conversation for reasons of its own; that it asks for the date holds for all of them.
+        let renderer = Self {
+            style,
+            system: options.system.clone(),
+            variables: config.variables().collect(),
+        };
+        // A template may refuse a conversation for reasons of its own; that it asks for the date
+        // holds for all of them.
         match probe(|rollout| renderer.render(rollout)) {
             Err(Refusal::Unreadable(problem)) if problem.contains(CLOCK) => {
                 Err(ReaderError::new("chat template", problem))
@@ -58,25 +68,35 @@ impl Renderer {
 
     fn style(options: &ModelOptions, config: &TokenizerConfig) -> Result<Style, ReaderError> {
         let option = |name: &'static str, source: &str| {
-            Template::compile(source, Missing::Error).map_err(|problem| ReaderError::new(name, problem))
+            Template::compile(source, Missing::Error)
+                .map_err(|problem| ReaderError::new(name, problem))
         };
         let chat = || {
             let Some(source) = &config.chat_template else {
                 return Err(ReaderError::new(
                     "option `template`",
-                    "the tokenizer has no chat template, or several and none named `default`; declare another `template`",
+                    "the tokenizer has no chat template, or several and none named `default`; \
+                     declare another `template`",
                 ));
             };
-            Template::compile(source, Missing::Empty).map_err(|problem| ReaderError::new("chat template", problem))
+            Template::compile(source, Missing::Empty)
+                .map_err(|problem| ReaderError::new("chat template", problem))
         };
         if let Some(question) = &options.question {
-            if options.template.as_deref().is_some_and(|template| template != "chat") {
+            if options
+                .template
+                .as_deref()
+                .is_some_and(|template| template != "chat")
+            {
                 return Err(ReaderError::new(
                     "option `question`",
                     "it goes into the tokenizer's own template; leave `template` out",
                 ));
             }
-            return Ok(Style::Question { chat: chat()?, question: option("option `question`", question)? });
+            return Ok(Style::Question {
+                chat: chat()?,
+                question: option("option `question`", question)?,
+            });
         }
         match options.template.as_deref() {
             None if config.chat_template.is_none() => Ok(Style::Text),
@@ -88,7 +108,10 @@ impl Renderer {
             }
             Some(name) => Err(ReaderError::new(
                 "option `template`",
-                format!("`{name}` is none of `chat`, `text` and `verify_rm`, and has nothing of Jinja in it"),
+                format!(
+                    "`{name}` is none of `chat`, `text` and `verify_rm`, and has nothing of Jinja \
+                     in it"
+                ),
             )),
         }
     }
@@ -112,8 +135,13 @@ impl Renderer {
         self.write(rollout, &mut Marks::off())
     }
 
-    /// Which parts of `text`, a rendered rollout, are its prompt's; `None` where the template does not keep them.
-    pub(super) fn prompt_spans(&self, rollout: &Rollout<'_>, text: &str) -> Option<Vec<Range<usize>>> {
+    /// Which parts of `text`, a rendered rollout, are its prompt's; `None` where the template does
+    /// not keep them.
+    pub(super) fn prompt_spans(
+        &self,
+        rollout: &Rollout<'_>,
+        text: &str,
+    ) -> Option<Vec<Range<usize>>> {
         marks::spans(&self.write(rollout, &mut Marks::on()).ok()?, text)
     }
 
@@ -124,8 +152,14 @@ impl Renderer {
                 self.chat(template, messages, false)
             }
             Style::Question { chat, question } => {
-                let question = question.render(&texts(rollout, marks, Vec::new())).map_err(Refusal::Unreadable)?;
-                let mut messages: Vec<Jinja> = self.system.iter().map(|system| turn("system", system)).collect();
+                let question = question
+                    .render(&texts(rollout, marks, Vec::new()))
+                    .map_err(Refusal::Unreadable)?;
+                let mut messages: Vec<Jinja> = self
+                    .system
+                    .iter()
+                    .map(|system| turn("system", system))
+                    .collect();
                 messages.push(turn("user", &question));
                 self.chat(chat, messages, true)
             }
@@ -135,12 +169,19 @@ impl Renderer {
                 let mut variables = self.variables.clone();
                 // The conversation and the texts are marked apart: a template may write both.
                 variables.push(("messages", Jinja::from(self.messages(rollout, marks))));
-                template.render(&texts(rollout, marks, variables)).map_err(Refusal::Unreadable)
+                template
+                    .render(&texts(rollout, marks, variables))
+                    .map_err(Refusal::Unreadable)
             }
         }
     }
 
-    fn chat(&self, template: &Template, messages: Vec<Jinja>, generation: bool) -> Result<String, Refusal> {
+    fn chat(
+        &self,
+        template: &Template,
+        messages: Vec<Jinja>,
+        generation: bool,
+    ) -> Result<String, Refusal> {
         let own = [
             ("messages", Jinja::from(messages)),
             ("tools", Jinja::from(())),
@@ -148,13 +189,17 @@ impl Renderer {
             ("add_generation_prompt", Jinja::from(generation)),
         ];
         let context = Jinja::from_pairs(self.variables.iter().cloned().chain(own));
-        template
-            .render(&context)
-            .map_err(|problem| Refusal::Unreadable(format!("the chat template refuses it: {problem}")))
+        template.render(&context).map_err(|problem| {
+            Refusal::Unreadable(format!("the chat template refuses it: {problem}"))
+        })
     }
 
     /// The messages of a rollout for a chat template, which reads answers to somebody.
-    fn conversation(&self, rollout: &Rollout<'_>, marks: &mut Marks) -> Result<Vec<Jinja>, Refusal> {
+    fn conversation(
+        &self,
+        rollout: &Rollout<'_>,
+        marks: &mut Marks,
+    ) -> Result<Vec<Jinja>, Refusal> {
         let asked = |completion: &Completion| match completion {
             Completion::Text(_) => false,
             Completion::Messages(messages) => messages.iter().any(|message| message.role == "user"),
@@ -168,28 +213,59 @@ impl Renderer {
     }
 
     fn messages(&self, rollout: &Rollout<'_>, marks: &mut Marks) -> Vec<Jinja> {
-        let prompt = rollout.prompt.map(|prompt| said(prompt, "user", marks)).unwrap_or_default();
+        let prompt = rollout
+            .prompt
+            .map(|prompt| said(prompt, "user", marks))
+            .unwrap_or_default();
         let completion = said(rollout.completion, "assistant", &mut Marks::off());
-        let has_system = [rollout.prompt, Some(rollout.completion)].into_iter().flatten().any(|part| match part {
-            Completion::Text(_) => false,
-            Completion::Messages(messages) => messages.iter().any(|message| message.role == "system"),
-        });
-        let system = self.system.iter().filter(|_| !has_system).map(|system| turn("system", system));
+        let has_system = [rollout.prompt, Some(rollout.completion)]
+            .into_iter()
+            .flatten()
+            .any(|part| match part {
+                Completion::Text(_) => false,
+                Completion::Messages(messages) => {
+                    messages.iter().any(|message| message.role == "system")
+                }
+            });
+        let system = self
+            .system
+            .iter()
+            .filter(|_| !has_system)
+            .map(|system| turn("system", system));
         system.chain(prompt).chain(completion).collect()
     }
 }
 
-/// Looks at a rollout of single characters: what is learned of the text around them holds for every rollout.
+/// Looks at a rollout of single characters: what is learned of the text around them holds for every
+/// rollout.
 pub(super) fn probe<T>(look: impl FnOnce(&Rollout<'_>) -> T) -> T {
     let text = Completion::Text("?".into());
-    look(&Rollout { prompt: Some(&text), completion: &text, reference: Some("?") })
+    look(&Rollout {
+        prompt: Some(&text),
+        completion: &text,
+        reference: Some("?"),
+    })
 }
 
-fn texts(rollout: &Rollout<'_>, marks: &mut Marks, mut variables: Vec<(&'static str, Jinja)>) -> Jinja {
-    let prompt = rollout.prompt.and_then(prompt_text).map(|prompt| Jinja::from(marks.mark(&prompt).as_ref()));
-    variables.push(("completion", Jinja::from(rollout.completion.text().as_ref())));
+fn texts(
+    rollout: &Rollout<'_>,
+    marks: &mut Marks,
+    mut variables: Vec<(&'static str, Jinja)>,
+) -> Jinja {
+    let prompt = rollout
+        .prompt
+        .and_then(prompt_text)
+        .map(|prompt| Jinja::from(marks.mark(&prompt).as_ref()));
+    variables.push((
+        "completion",
+        Jinja::from(rollout.completion.text().as_ref()),
+    ));
     variables.extend(prompt.map(|prompt| ("prompt", prompt)));
-    variables.extend(rollout.reference.map(|reference| ("reference", Jinja::from(reference))));
+    variables.extend(
+        rollout
+            .reference
+            .map(|reference| ("reference", Jinja::from(reference))),
+    );
     Jinja::from_pairs(variables)
 }
 
@@ -197,9 +273,11 @@ fn texts(rollout: &Rollout<'_>, marks: &mut Marks, mut variables: Vec<(&'static 
 pub(super) fn prompt_text(prompt: &Completion) -> Option<String> {
     match prompt {
         Completion::Text(text) => Some(text.as_ref().to_owned()),
-        Completion::Messages(messages) => {
-            messages.iter().rev().find(|message| message.role == "user").map(Message::text)
-        }
+        Completion::Messages(messages) => messages
+            .iter()
+            .rev()
+            .find(|message| message.role == "user")
+            .map(Message::text),
     }
 }
 
@@ -209,7 +287,8 @@ fn joined(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
         Completion::Messages(messages) => match &messages[..] {
             [message] => Ok(message.text()),
             _ => Err(Refusal::Unreadable(
-                "the model has no chat template and reads no conversation; send prompt and completion as one text each"
+                "the model has no chat template and reads no conversation; send prompt and \
+                 completion as one text each"
                     .to_owned(),
             )),
         },
@@ -219,8 +298,13 @@ fn joined(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
 }
 
 fn verify_rm(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
-    let needs = |what: &str| Refusal::Unreadable(format!("the model compares with {what}, and there is none"));
-    let question = rollout.prompt.and_then(prompt_text).ok_or_else(|| needs("the question of a `prompt`"))?;
+    let needs = |what: &str| {
+        Refusal::Unreadable(format!("the model compares with {what}, and there is none"))
+    };
+    let question = rollout
+        .prompt
+        .and_then(prompt_text)
+        .ok_or_else(|| needs("the question of a `prompt`"))?;
     let reference = rollout.reference.ok_or_else(|| needs("a `reference`"))?;
     let (question, completion) = (marks.mark(&question), rollout.completion.text());
     Ok(format!(
@@ -232,7 +316,10 @@ fn verify_rm(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal
 fn said(part: &Completion, role: &str, marks: &mut Marks) -> Vec<Jinja> {
     match part {
         Completion::Text(text) => vec![turn(role, &marks.mark(text))],
-        Completion::Messages(messages) => messages.iter().map(|message| whole(message, marks)).collect(),
+        Completion::Messages(messages) => messages
+            .iter()
+            .map(|message| whole(message, marks))
+            .collect(),
     }
 }
 
@@ -251,9 +338,17 @@ fn whole(message: &Message, marks: &mut Marks) -> Jinja {
     let thought = ["reasoning_content", "thinking", "reasoning"]
         .iter()
         .find_map(|name| message.rest.get(*name).filter(|value| !value.is_null()));
-    let own = [("role", Jinja::from(message.role.as_str())), ("content", content)];
-    let rest = message.rest.iter().map(|(name, value)| (name.as_str(), jinja(value)));
-    let first = thought.filter(|_| !message.rest.contains_key("thinking")).map(|thought| ("thinking", jinja(thought)));
+    let own = [
+        ("role", Jinja::from(message.role.as_str())),
+        ("content", content),
+    ];
+    let rest = message
+        .rest
+        .iter()
+        .map(|(name, value)| (name.as_str(), jinja(value)));
+    let first = thought
+        .filter(|_| !message.rest.contains_key("thinking"))
+        .map(|thought| ("thinking", jinja(thought)));
     let last = thought.map(|thought| ("reasoning_content", jinja(thought)));
     Jinja::from_pairs(first.into_iter().chain(own).chain(rest).chain(last))
 }
@@ -284,6 +379,10 @@ fn jinja(value: &Value) -> Jinja {
             .unwrap_or_else(|| Jinja::from(number.as_f64().unwrap_or(f64::NAN))),
         Value::String(text) => Jinja::from(text.as_str()),
         Value::Array(items) => items.iter().map(jinja).collect(),
-        Value::Object(fields) => Jinja::from_pairs(fields.iter().map(|(name, value)| (name.as_str(), jinja(value)))),
+        Value::Object(fields) => Jinja::from_pairs(
+            fields
+                .iter()
+                .map(|(name, value)| (name.as_str(), jinja(value))),
+        ),
     }
 }

@@ -1,4 +1,5 @@
-//! Steps of a completion for process reward models: where they end, and the token that stands after each.
+//! Steps of a completion for process reward models: where they end, and the token that stands after
+//! each.
 
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
@@ -22,8 +23,14 @@ pub struct Steps {
 impl Steps {
     /// Steps at `separator`, each followed by `token`, whose id is `id`.
     pub(super) fn new(separator: Option<&str>, token: &str, id: u32) -> Self {
-        let separator = separator.filter(|separator| !separator.is_empty()).unwrap_or(SEPARATOR);
-        Self { separator: separator.to_owned(), token: token.to_owned(), id }
+        let separator = separator
+            .filter(|separator| !separator.is_empty())
+            .unwrap_or(SEPARATOR);
+        Self {
+            separator: separator.to_owned(),
+            token: token.to_owned(),
+            id,
+        }
     }
 
     /// Id of the token after each step.
@@ -32,16 +39,20 @@ impl Steps {
         self.id
     }
 
-    /// The steps of a text, in the order of their scores: what stands between separators, without what is only space.
+    /// The steps of a text, in the order of their scores: what stands between separators, without
+    /// what is only space.
     #[must_use]
     pub fn split<'a>(&self, text: &'a str) -> Vec<&'a str> {
-        text.split(&self.separator).filter(|step| !step.chars().all(is_space)).collect()
+        text.split(&self.separator)
+            .filter(|step| !step.chars().all(is_space))
+            .collect()
     }
 
     /// The completion with the token after each step of its text, and the number of steps.
     ///
     /// # Errors
-    /// [`Refusal::Unreadable`] where it has no steps, or holds the token itself: a score would be read where nobody asked.
+    /// [`Refusal::Unreadable`] where it has no steps, or holds the token itself: a score would be
+    /// read where nobody asked.
     pub(super) fn mark(&self, completion: &Completion) -> Result<(Completion, usize), Refusal> {
         let text = completion.text();
         if text.contains(&self.token) {
@@ -49,15 +60,24 @@ impl Steps {
         }
         let steps = self.split(&text);
         if steps.is_empty() {
-            return Err(Refusal::Unreadable("the completion has no steps".to_owned()));
+            return Err(Refusal::Unreadable(
+                "the completion has no steps".to_owned(),
+            ));
         }
-        let marked: String = steps.iter().flat_map(|step| [*step, self.token.as_str()]).collect();
+        let marked: String = steps
+            .iter()
+            .flat_map(|step| [*step, self.token.as_str()])
+            .collect();
         let completion = match completion {
             Completion::Text(_) => Completion::Text(marked.into()),
             Completion::Messages(messages) => {
                 let mut messages = messages.to_vec();
                 // The text is that of the last assistant message, and it had steps: there is one.
-                if let Some(message) = messages.iter_mut().rev().find(|message| message.role == "assistant") {
+                if let Some(message) = messages
+                    .iter_mut()
+                    .rev()
+                    .find(|message| message.role == "assistant")
+                {
                     message.content = marked.into();
                 }
                 Completion::Messages(messages.into())
@@ -70,12 +90,19 @@ impl Steps {
     ///
     /// # Errors
     /// [`Refusal::Unreadable`] where there are others or none.
-    pub(super) fn positions(&self, ids: &[u32], expected: Option<usize>) -> Result<Vec<usize>, Refusal> {
+    pub(super) fn positions(
+        &self,
+        ids: &[u32],
+        expected: Option<usize>,
+    ) -> Result<Vec<usize>, Refusal> {
         let positions: Vec<usize> = (0..ids.len()).filter(|&at| ids[at] == self.id).collect();
         match expected {
-            Some(steps) if positions.len() > steps => Err(self.forged("the prompt or the completion")),
+            Some(steps) if positions.len() > steps => {
+                Err(self.forged("the prompt or the completion"))
+            }
             Some(steps) if positions.len() < steps => Err(Refusal::Unreadable(format!(
-                "{} of {steps} steps are left after the template and the cut; send fewer or shorter ones",
+                "{} of {steps} steps are left after the template and the cut; send fewer or \
+                 shorter ones",
                 positions.len()
             ))),
             None if positions.is_empty() => Err(Refusal::Unreadable(format!(
@@ -87,7 +114,10 @@ impl Steps {
     }
 
     fn forged(&self, place: &str) -> Refusal {
-        Refusal::Unreadable(format!("{place} holds the step token `{}` itself; send it without", self.token))
+        Refusal::Unreadable(format!(
+            "{place} holds the step token `{}` itself; send it without",
+            self.token
+        ))
     }
 }
 
@@ -100,15 +130,23 @@ mod tests {
     }
 
     fn marked(text: &str) -> Result<(String, usize), Refusal> {
-        steps().mark(&Completion::Text(text.into())).map(|(completion, n)| (completion.text().into_owned(), n))
+        steps()
+            .mark(&Completion::Text(text.into()))
+            .map(|(completion, n)| (completion.text().into_owned(), n))
     }
 
     #[test]
     fn each_step_is_followed_by_the_token_and_empty_ones_are_dropped() {
-        assert_eq!(marked("a\n\n\n\nb c\n\n \n\n").unwrap(), ("a<s>b c<s>".to_owned(), 2));
+        assert_eq!(
+            marked("a\n\n\n\nb c\n\n \n\n").unwrap(),
+            ("a<s>b c<s>".to_owned(), 2)
+        );
         assert_eq!(marked("a\n\n\nb").unwrap(), ("a<s>\nb<s>".to_owned(), 2));
         assert_eq!(Steps::new(Some("\n"), "<s>", 7).split("a\nb"), ["a", "b"]);
-        assert_eq!(Steps::new(Some(""), "<s>", 7).split("a\nb\n\nc"), ["a\nb", "c"]);
+        assert_eq!(
+            Steps::new(Some(""), "<s>", 7).split("a\nb\n\nc"),
+            ["a\nb", "c"]
+        );
     }
 
     #[test]
@@ -118,14 +156,29 @@ mod tests {
         )
         .unwrap();
         let (completion, count) = steps().mark(&completion).unwrap();
-        let Completion::Messages(messages) = completion else { panic!("messages stay messages") };
+        let Completion::Messages(messages) = completion else {
+            panic!("messages stay messages")
+        };
         let texts: Vec<_> = messages.iter().map(assay_core::Message::text).collect();
-        assert_eq!((texts.as_slice(), count), (["x\n\ny", "t\n\nt", "a<s>b<s>"].map(str::to_owned).as_slice(), 2));
+        assert_eq!(
+            (texts.as_slice(), count),
+            (
+                ["x\n\ny", "t\n\nt", "a<s>b<s>"]
+                    .map(str::to_owned)
+                    .as_slice(),
+                2
+            )
+        );
     }
 
     #[test]
     fn a_forged_token_and_no_steps_are_refused() {
-        assert!(marked("a<s>b").unwrap_err().to_string().contains("step token `<s>`"));
+        assert!(
+            marked("a<s>b")
+                .unwrap_err()
+                .to_string()
+                .contains("step token `<s>`")
+        );
         assert!(marked(" \n\n ").is_err());
         assert!(steps().positions(&[7, 1, 7], Some(1)).is_err());
         assert!(steps().positions(&[7, 1], Some(2)).is_err());

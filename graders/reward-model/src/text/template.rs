@@ -1,7 +1,9 @@
-//! Templates in Jinja, rendered as `transformers` renders them. Owns the engine; says nothing of what is handed to it.
+//! Templates in Jinja, rendered as `transformers` renders them. Owns the engine; says nothing of
+//! what is handed to it.
 //!
-//! A template is handed no clock: where `transformers` offers `strftime_now`, nothing is defined here, so a template that asks for
-//! it with `is defined` takes the date it keeps for that case, and one that does not ask is refused. Scores depend on no day.
+//! A template is handed no clock: where `transformers` offers `strftime_now`, nothing is defined
+//! here, so a template that asks for it with `is defined` takes the date it keeps for that case,
+//! and one that does not ask is refused. Scores depend on no day.
 
 use assay_jinja::Program;
 use minijinja::value::{Kwargs, ValueKind, from_args};
@@ -9,7 +11,8 @@ use minijinja::{Environment, Error, ErrorKind, State, UndefinedBehavior, Value};
 
 use super::json;
 
-/// Instructions a rendering may take: a few hundred times those of a long conversation. It bounds time; [`assay_jinja`] bounds memory.
+/// Instructions a rendering may take: a few hundred times those of a long conversation. It bounds
+/// time; [`assay_jinja`] bounds memory.
 const FUEL: u64 = 20_000_000;
 
 /// The name of the only template of an environment, as errors show it.
@@ -57,16 +60,28 @@ impl Template {
         assay_jinja::add_filter(&mut environment, "tojson", json::tojson);
         assay_jinja::add_filter(&mut environment, "trim", trim);
         // Python iterates over texts and takes them and mappings for sequences.
-        environment.add_test("iterable", |value: &Value| value.as_str().is_some() || value.try_iter().is_ok());
+        environment.add_test("iterable", |value: &Value| {
+            value.as_str().is_some() || value.try_iter().is_ok()
+        });
         environment.add_test("sequence", |value: &Value| {
-            matches!(value.kind(), ValueKind::Seq | ValueKind::String | ValueKind::Map)
+            matches!(
+                value.kind(),
+                ValueKind::Seq | ValueKind::String | ValueKind::Map
+            )
         });
-        environment.add_function("raise_exception", |message: String| -> Result<Value, Error> {
-            Err(Error::new(ErrorKind::InvalidOperation, message))
-        });
+        environment.add_function(
+            "raise_exception",
+            |message: String| -> Result<Value, Error> {
+                Err(Error::new(ErrorKind::InvalidOperation, message))
+            },
+        );
         let source = without_generation_tags(&source.replace("\r\n", "\n").replace('\r', "\n"));
-        let program = Program::compile(&environment, NAME, &source).map_err(|error| error.to_string())?;
-        Ok(Self { environment: Box::new(environment), program })
+        let program =
+            Program::compile(&environment, NAME, &source).map_err(|error| error.to_string())?;
+        Ok(Self {
+            environment: Box::new(environment),
+            program,
+        })
     }
 
     /// Renders it over `context`.
@@ -74,12 +89,15 @@ impl Template {
     /// # Errors
     /// What the template raised or could not do.
     pub(super) fn render(&self, context: &Value) -> Result<String, String> {
-        let rendered = self.program.render(&self.environment, context.clone(), None);
+        let rendered = self
+            .program
+            .render(&self.environment, context.clone(), None);
         rendered.map(|(text, _)| text).map_err(|error| match error.kind() {
             ErrorKind::OutOfFuel => "the template does not come to an end".to_owned(),
             ErrorKind::UnknownFunction if error.to_string().contains(CLOCK) => format!(
-                "the template asks for today's date with `{CLOCK}`, and a score must not depend on the day; declare a `template` \
-                 that names a date, or let this one test `{CLOCK} is defined`"
+                "the template asks for today's date with `{CLOCK}`, and a score must not depend \
+                 on the day; declare a `template` that names a date, or let this one test \
+                 `{CLOCK} is defined`"
             ),
             // Only what a template raises has words of its own.
             ErrorKind::InvalidOperation => error.detail().map_or_else(|| error.to_string(), str::to_owned),
@@ -91,7 +109,8 @@ impl Template {
 /// The function of `transformers` that tells the time.
 pub(super) const CLOCK: &str = "strftime_now";
 
-/// The source with `{% generation %}` blocks, which mark an assistant's text for training, as blocks that are always taken.
+/// The source with `{% generation %}` blocks, which mark an assistant's text for training, as
+/// blocks that are always taken.
 fn without_generation_tags(source: &str) -> String {
     let mut out = String::with_capacity(source.len());
     let mut rest = source;
@@ -103,7 +122,10 @@ fn without_generation_tags(source: &str) -> String {
             break;
         };
         let (tag, after) = tag.split_at(end);
-        match tag.trim_start_matches("{%").trim_matches(['-', '+', ' ', '\t', '\n', '\r']) {
+        match tag
+            .trim_start_matches("{%")
+            .trim_matches(['-', '+', ' ', '\t', '\n', '\r'])
+        {
             "generation" => out.push_str(&tag.replacen("generation", "if true", 1)),
             "endgeneration" => out.push_str(&tag.replacen("endgeneration", "endif", 1)),
             _ => out.push_str(tag),
@@ -114,16 +136,24 @@ fn without_generation_tags(source: &str) -> String {
     out
 }
 
-/// Methods of Python's values. Those of texts that know what space is are here, the others come with the engine.
-fn method(state: &mut State, value: &Value, name: &str, arguments: &[Value]) -> Result<Value, Error> {
+/// Methods of Python's values. Those of texts that know what space is are here, the others come
+/// with the engine.
+fn method(
+    state: &mut State,
+    value: &Value,
+    name: &str,
+    arguments: &[Value],
+) -> Result<Value, Error> {
     if let (Some(text), Some(sides)) = (value.as_str(), Sides::of(name)) {
         let (chars,): (Option<&str>,) = from_args(arguments)?;
         return Ok(Value::from(sides.strip(text, chars)));
     }
     match (value.as_str(), name, arguments) {
-        (Some(text), "split", []) => {
-            Ok(text.split(is_space).filter(|word| !word.is_empty()).map(Value::from).collect())
-        }
+        (Some(text), "split", []) => Ok(text
+            .split(is_space)
+            .filter(|word| !word.is_empty())
+            .map(Value::from)
+            .collect()),
         (Some(text), "splitlines", _) => {
             let (keep, options): (Option<bool>, Kwargs) = from_args(arguments)?;
             let keep = keep.or(options.get("keepends")?).unwrap_or(false);
@@ -136,7 +166,9 @@ fn method(state: &mut State, value: &Value, name: &str, arguments: &[Value]) -> 
 
 /// The filter `trim`.
 fn trim(value: &Value, chars: Option<&str>) -> String {
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned);
     Sides::Both.strip(&text, chars).to_owned()
 }
 
@@ -167,15 +199,18 @@ impl Sides {
     }
 }
 
-/// What Python takes for space: Unicode's white space and four separators among the control characters.
+/// What Python takes for space: Unicode's white space and four separators among the control
+/// characters.
 pub(super) fn is_space(c: char) -> bool {
     c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c)
 }
 
 /// Python's `str.splitlines`.
 fn lines(text: &str, keep: bool) -> Vec<&str> {
-    const ENDS: [char; 10] =
-        ['\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}', '\u{2029}'];
+    const ENDS: [char; 10] = [
+        '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}',
+        '\u{2029}',
+    ];
     let mut lines = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find(ENDS) {
@@ -205,20 +240,38 @@ mod tests {
 
     #[test]
     fn blocks_leave_no_lines_and_the_last_newline_goes() {
-        assert_eq!(render("  {% if one %}\nx\n  {% endif %}\ny\n").unwrap(), "x\ny");
-        assert_eq!(render("  {% if one %}\r\nx\r\n{% endif %}y\r\n").unwrap(), "x\ny");
+        assert_eq!(
+            render("  {% if one %}\nx\n  {% endif %}\ny\n").unwrap(),
+            "x\ny"
+        );
+        assert_eq!(
+            render("  {% if one %}\r\nx\r\n{% endif %}y\r\n").unwrap(),
+            "x\ny"
+        );
     }
 
     #[test]
     fn python_methods_see_pythons_space() {
         assert_eq!(
-            render("[{{ '\u{1f} a \u{1c}'.strip() }}|{{ '\u{1f}a' | trim }}|{{ 'xxa'.lstrip('x') }}]").unwrap(),
+            render(
+                "[{{ '\u{1f} a \u{1c}'.strip() }}|{{ '\u{1f}a' | trim }}|{{ 'xxa'.lstrip('x') }}]"
+            )
+            .unwrap(),
             "[a|a|a]"
         );
         assert_eq!(render("{{ text.split() | join(',') }}").unwrap(), "a,b");
-        assert_eq!(render("{{ 'a\r\nb\u{2028}c\n'.splitlines() | join(',') }}").unwrap(), "a,b,c");
-        assert_eq!(render("{{ 'a\nb'.splitlines(true) | tojson }}").unwrap(), r#"["a\n", "b"]"#);
-        assert_eq!(render("{{ 'a</think>b</think>\n\nc'.split('</think>')[-1].lstrip('\n') }}").unwrap(), "c");
+        assert_eq!(
+            render("{{ 'a\r\nb\u{2028}c\n'.splitlines() | join(',') }}").unwrap(),
+            "a,b,c"
+        );
+        assert_eq!(
+            render("{{ 'a\nb'.splitlines(true) | tojson }}").unwrap(),
+            r#"["a\n", "b"]"#
+        );
+        assert_eq!(
+            render("{{ 'a</think>b</think>\n\nc'.split('</think>')[-1].lstrip('\n') }}").unwrap(),
+            "c"
+        );
         assert_eq!(
             render("{{ text is iterable }} {{ text is sequence }} {{ one is string }}").unwrap(),
             "True True True"
@@ -227,33 +280,54 @@ mod tests {
 
     #[test]
     fn what_a_template_raises_is_its_own_words() {
-        assert_eq!(render("{{ raise_exception('roles must alternate') }}").unwrap_err(), "roles must alternate");
+        assert_eq!(
+            render("{{ raise_exception('roles must alternate') }}").unwrap_err(),
+            "roles must alternate"
+        );
     }
 
     #[test]
     fn a_template_that_does_not_end_is_stopped() {
-        let nested = "{% for a in range(9999) %}{% for b in range(9999) %}{{ one }}{% endfor %}{% endfor %}";
-        assert_eq!(render(nested).unwrap_err(), "the template does not come to an end");
+        let nested =
+            "{% for a in range(9999) %}{% for b in range(9999) %}{{ one }}{% endfor %}{% endfor %}";
+        assert_eq!(
+            render(nested).unwrap_err(),
+            "the template does not come to an end"
+        );
     }
 
     #[test]
     fn stops_templates_that_exceed_the_memory_limit() {
         for attack in [
-            "{% set ns = namespace(a='xx') %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a %}{% endfor %}{{ ns.a }}",
-            "{% for i in range(60) %}{% set x %}{{ one * 90000000 }}{% endset %}{{ x }}{% endfor %}",
+            "{% set ns = namespace(a='xx') %}{% for i in range(60) %}{% set ns.a = ns.a ~ ns.a \
+             %}{% endfor %}{{ ns.a }}",
+            "{% for i in range(60) %}{% set x %}{{ one * 90000000 }}{% endset %}{{ x }}{% endfor \
+             %}",
             "{{ ([one] * 90000000) | tojson }}",
         ] {
-            assert!(render(attack).unwrap_err().contains("makes more than 128 MiB"), "{attack}");
+            assert!(
+                render(attack)
+                    .unwrap_err()
+                    .contains("makes more than 128 MiB"),
+                "{attack}"
+            );
         }
     }
 
     #[test]
     fn no_template_learns_the_date() {
         assert_eq!(
-            render("{% if strftime_now is defined %}{{ strftime_now('%d') }}{% else %}26{% endif %}").unwrap(),
+            render(
+                "{% if strftime_now is defined %}{{ strftime_now('%d') }}{% else %}26{% endif %}"
+            )
+            .unwrap(),
             "26"
         );
-        assert!(render("{{ strftime_now('%d') }}").unwrap_err().contains("must not depend on the day"));
+        assert!(
+            render("{{ strftime_now('%d') }}")
+                .unwrap_err()
+                .contains("must not depend on the day")
+        );
     }
 
     #[test]
@@ -263,7 +337,10 @@ mod tests {
             "abc{% generation"
         );
         assert_eq!(
-            render("{% for x in [1, 2, 3] %}{% if x == 2 %}{% break %}{% endif %}{{ x }}{% endfor %}").unwrap(),
+            render(
+                "{% for x in [1, 2, 3] %}{% if x == 2 %}{% break %}{% endif %}{{ x }}{% endfor %}"
+            )
+            .unwrap(),
             "1"
         );
     }
@@ -271,8 +348,13 @@ mod tests {
     #[test]
     fn names_that_are_missing_are_empty_or_an_error() {
         assert_eq!(render("[{{ missing }}]").unwrap(), "[]");
-        let strict = Template::compile("{% if a %}{% endif %}{{ reference }}", Missing::Error).unwrap();
+        let strict =
+            Template::compile("{% if a %}{% endif %}{{ reference }}", Missing::Error).unwrap();
         assert!(strict.render(&Value::from_pairs([("b", "1")])).is_err());
-        assert!(Template::compile("{% if %}", Missing::Empty).unwrap_err().contains("template:1"));
+        assert!(
+            Template::compile("{% if %}", Missing::Empty)
+                .unwrap_err()
+                .contains("template:1")
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Texts as token ids. Owns the tokenizer and which special tokens it adds; knows nothing of rollouts.
+//! Texts as token ids. Owns the tokenizer and which special tokens it adds; knows nothing of
+//! rollouts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -9,8 +10,8 @@ use assay_core::reward_model::Refusal;
 use serde_json::json;
 use tokenizers::processors::PostProcessorWrapper;
 use tokenizers::{
-    AddedToken, Encoding, ModelWrapper, PostProcessor, Tokenizer, TruncationDirection, TruncationParams,
-    TruncationStrategy, truncate_encodings,
+    AddedToken, Encoding, ModelWrapper, PostProcessor, Tokenizer, TruncationDirection,
+    TruncationParams, TruncationStrategy, truncate_encodings,
 };
 
 use super::ReaderError;
@@ -40,8 +41,10 @@ impl Tokens {
     /// # Errors
     /// The file is missing or broken, or would not give the same tokens every time.
     pub(super) fn open(directory: &Path, config: &TokenizerConfig) -> Result<Self, ReaderError> {
-        let bytes = std::fs::read(directory.join(FILE)).map_err(|error| ReaderError::new(FILE, error.to_string()))?;
-        // A file whose parts do not fit together makes the tokenizer panic; it does so here, on two short texts, or never.
+        let bytes = std::fs::read(directory.join(FILE))
+            .map_err(|error| ReaderError::new(FILE, error.to_string()))?;
+        // A file whose parts do not fit together makes the tokenizer panic; it does so here, on two
+        // short texts, or never.
         catch_unwind(AssertUnwindSafe(|| {
             let tokens = Self::build(&bytes, config)?;
             tokens
@@ -62,7 +65,10 @@ impl Tokens {
             ModelWrapper::WordPiece(_) | ModelWrapper::WordLevel(_) => false,
         };
         if drawn {
-            return Err(ReaderError::new(FILE, "its model draws tokens by lot (`dropout` or `alpha`); set it to null"));
+            return Err(ReaderError::new(
+                FILE,
+                "its model draws tokens by lot (`dropout` or `alpha`); set it to null",
+            ));
         }
         tokenizer.with_truncation(None).map_err(broken)?;
         tokenizer.with_padding(None);
@@ -85,14 +91,25 @@ impl Tokens {
             .filter(|(_, token)| token.special)
             .map(|(id, _)| id)
             .collect();
-        let first = |add| Ok(tokenizer.encode_fast("a", add).map_err(broken)?.get_ids().first().copied());
+        let first = |add| {
+            Ok(tokenizer
+                .encode_fast("a", add)
+                .map_err(broken)?
+                .get_ids()
+                .first()
+                .copied())
+        };
         let (with, without): (Option<u32>, Option<u32>) = (first(true)?, first(false)?);
         let bos = config
             .special
             .get("bos_token")
             .and_then(|text| Some((text.clone(), tokenizer.token_to_id(text)?)))
             .filter(|(_, id)| with == Some(*id) && without != with);
-        Ok(Self { tokenizer, bos, special })
+        Ok(Self {
+            tokenizer,
+            bos,
+            special,
+        })
     }
 
     /// The id of a token.
@@ -102,7 +119,10 @@ impl Tokens {
 
     /// Whether a text is a token by itself wherever it stands, never merged with its neighbours.
     pub(super) fn is_added(&self, token: &str) -> bool {
-        self.tokenizer.get_added_vocabulary().get_vocab().contains_key(token)
+        self.tokenizer
+            .get_added_vocabulary()
+            .get_vocab()
+            .contains_key(token)
     }
 
     /// Whether a token is one of the special ones.
@@ -116,7 +136,8 @@ impl Tokens {
         Ok(self.once(text, add, &encoding))
     }
 
-    /// As [`Tokens::encode`], each id with whether its text lies inside one of the spans, which are in order and in bytes.
+    /// As [`Tokens::encode`], each id with whether its text lies inside one of the spans, which are
+    /// in order and in bytes.
     pub(super) fn encode_spans(
         &self,
         text: &str,
@@ -130,17 +151,26 @@ impl Tokens {
         };
         let ids = encoding.get_ids();
         let twice = usize::from(self.begins_twice(text, add, ids));
-        Ok(ids.iter().copied().zip(encoding.get_offsets().iter().map(inside)).skip(twice).collect())
+        Ok(ids
+            .iter()
+            .copied()
+            .zip(encoding.get_offsets().iter().map(inside))
+            .skip(twice)
+            .collect())
     }
 
     /// The ids of two texts as the tokenizer joins them.
     pub(super) fn pair(&self, first: &str, second: &str) -> Result<Encoded, Refusal> {
-        let encoding = self.tokenizer.encode_fast((first, second), true).map_err(unreadable)?;
+        let encoding = self
+            .tokenizer
+            .encode_fast((first, second), true)
+            .map_err(unreadable)?;
         Ok(self.once(first, true, &encoding))
     }
 
-    /// One text, or two, with the special tokens that the tokenizer adds, where the texts are cut to make it at most `max` tokens.
-    /// `None` where the special tokens alone are too many, or `strategy` forbids what would be needed.
+    /// One text, or two, with the special tokens that the tokenizer adds, where the texts are cut
+    /// to make it at most `max` tokens. `None` where the special tokens alone are too many, or
+    /// `strategy` forbids what would be needed.
     pub(super) fn cut(
         &self,
         first: &str,
@@ -150,10 +180,21 @@ impl Tokens {
         strategy: TruncationStrategy,
     ) -> Result<Option<Encoded>, Refusal> {
         let bare = |text: &str| self.tokenizer.encode_fast(text, false).map_err(unreadable);
-        let added = self.tokenizer.get_post_processor().map_or(0, |processor| processor.added_tokens(second.is_some()));
-        let Some(max_length) = max.checked_sub(added).filter(|room| *room > 0) else { return Ok(None) };
-        let parameters = TruncationParams { direction, max_length, strategy, stride: 0 };
-        let Ok((mut one, mut two)) = truncate_encodings(bare(first)?, second.map(bare).transpose()?, &parameters)
+        let added = self
+            .tokenizer
+            .get_post_processor()
+            .map_or(0, |processor| processor.added_tokens(second.is_some()));
+        let Some(max_length) = max.checked_sub(added).filter(|room| *room > 0) else {
+            return Ok(None);
+        };
+        let parameters = TruncationParams {
+            direction,
+            max_length,
+            strategy,
+            stride: 0,
+        };
+        let Ok((mut one, mut two)) =
+            truncate_encodings(bare(first)?, second.map(bare).transpose()?, &parameters)
         else {
             return Ok(None);
         };
@@ -161,13 +202,18 @@ impl Tokens {
         if let Some(two) = &mut two {
             two.take_overflowing();
         }
-        let encoding = self.tokenizer.post_process(one, two, true).map_err(unreadable)?;
+        let encoding = self
+            .tokenizer
+            .post_process(one, two, true)
+            .map_err(unreadable)?;
         Ok(Some(self.once(first, true, &encoding)))
     }
 
     /// Whether a text brings the token that begins one, and the tokenizer put another before it.
     fn begins_twice(&self, text: &str, add: bool, ids: &[u32]) -> bool {
-        let doubled = |(bos, id): &(String, u32)| text.starts_with(bos.as_str()) && ids.starts_with(&[*id, *id]);
+        let doubled = |(bos, id): &(String, u32)| {
+            text.starts_with(bos.as_str()) && ids.starts_with(&[*id, *id])
+        };
         add && self.bos.as_ref().is_some_and(doubled)
     }
 
@@ -175,8 +221,15 @@ impl Tokens {
     fn once(&self, text: &str, add: bool, encoding: &Encoding) -> Encoded {
         let ids = encoding.get_ids();
         let twice = usize::from(self.begins_twice(text, add, ids));
-        let second = encoding.get_type_ids().iter().position(|&kind| kind > 0).unwrap_or(ids.len());
-        Encoded { ids: ids[twice..].to_vec(), second: second.saturating_sub(twice) }
+        let second = encoding
+            .get_type_ids()
+            .iter()
+            .position(|&kind| kind > 0)
+            .unwrap_or(ids.len());
+        Encoded {
+            ids: ids[twice..].to_vec(),
+            second: second.saturating_sub(twice),
+        }
     }
 }
 
@@ -192,12 +245,20 @@ fn post_processor(
     let piece = |token: &String, kind: u32| json!({"SpecialToken": {"id": token, "type_id": kind}});
     let text = |sequence: &str, kind: u32| {
         let own = json!({"Sequence": {"id": sequence, "type_id": kind}});
-        bos.map(|token| piece(token, kind)).into_iter().chain([own]).chain(eos.map(|token| piece(token, kind)))
+        bos.map(|token| piece(token, kind))
+            .into_iter()
+            .chain([own])
+            .chain(eos.map(|token| piece(token, kind)))
     };
     let tokens: serde_json::Map<_, _> = bos
         .into_iter()
         .chain(eos)
-        .map(|token| (token.clone(), json!({"id": token, "ids": [tokenizer.token_to_id(token)], "tokens": [token]})))
+        .map(|token| {
+            (
+                token.clone(),
+                json!({"id": token, "ids": [tokenizer.token_to_id(token)], "tokens": [token]}),
+            )
+        })
         .collect();
     serde_json::from_value(json!({
         "type": "TemplateProcessing",

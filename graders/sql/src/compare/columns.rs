@@ -1,5 +1,6 @@
-//! Which columns stand for which. Rows are put into classes, column after column; a choice of columns goes on only while both
-//! results have the same number of rows in each class, so that almost every wrong choice ends at once.
+//! Which columns stand for which. Rows are put into classes, column after column; a choice of
+//! columns goes on only while both results have the same number of rows in each class, so that
+//! almost every wrong choice ends at once.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,12 +21,21 @@ pub(super) struct Search<'a> {
 type Classes = (Vec<u32>, Vec<u32>);
 
 impl<'a> Search<'a> {
-    #[expect(clippy::needless_pass_by_value, reason = "labels are made for one search")]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "labels are made for one search"
+    )]
     pub(super) fn new(gold: &'a Sheet, found: &'a Sheet, labels: Labels) -> Self {
-        Self { gold, found, labels: labels.0, looked: 0 }
+        Self {
+            gold,
+            found,
+            labels: labels.0,
+            looked: 0,
+        }
     }
 
-    /// Whether the results are the same with columns as they stand. `begin` is the class of each row, by its place.
+    /// Whether the results are the same with columns as they stand. `begin` is the class of each
+    /// row, by its place.
     pub(super) fn strict(&mut self, begin: &[u32]) -> Option<()> {
         let mut classes = (begin.to_vec(), begin.to_vec());
         for column in 0..self.gold.width {
@@ -58,8 +68,15 @@ impl<'a> Search<'a> {
         self.choose(&order, &classes, &mut vec![false; self.found.width])
     }
 
-    fn choose(&mut self, order: &[(usize, BTreeSet<usize>)], classes: &Classes, used: &mut [bool]) -> Option<bool> {
-        let Some(((column, partners), rest)) = order.split_first() else { return Some(true) };
+    fn choose(
+        &mut self,
+        order: &[(usize, BTreeSet<usize>)],
+        classes: &Classes,
+        used: &mut [bool],
+    ) -> Option<bool> {
+        let Some(((column, partners), rest)) = order.split_first() else {
+            return Some(true);
+        };
         let mut tried: Vec<usize> = Vec::new();
         for partner in partners {
             // A column that is equal to one that failed fails as well.
@@ -70,7 +87,9 @@ impl<'a> Search<'a> {
                 return None;
             }
             tried.push(*partner);
-            let Some(refined) = self.refined(classes, *column, *partner) else { continue };
+            let Some(refined) = self.refined(classes, *column, *partner) else {
+                continue;
+            };
             used[*partner] = true;
             let chosen = self.choose(rest, &refined, used);
             used[*partner] = false;
@@ -88,15 +107,19 @@ impl<'a> Search<'a> {
         cells.chunks_exact(*width).all(|row| row[a] == row[b])
     }
 
-    /// Classes told apart further by a column of each; `None` when they then have other numbers of rows.
+    /// Classes told apart further by a column of each; `None` when they then have other numbers of
+    /// rows.
     fn refined(&mut self, classes: &Classes, column: usize, other: usize) -> Option<Classes> {
         self.looked += 2 * self.gold.height;
-        let mut known: HashMap<(u32, u32), (u32, i64)> = HashMap::with_capacity(self.labels.min(self.gold.height));
+        let mut known: HashMap<(u32, u32), (u32, i64)> =
+            HashMap::with_capacity(self.labels.min(self.gold.height));
         let mut place = |of: &Sheet, rows: &[u32], column: usize, step: i64| -> Option<Vec<u32>> {
             let mut refined = Vec::with_capacity(rows.len());
             for (row, class) in rows.iter().enumerate() {
                 let next = u32::try_from(known.len()).unwrap_or(u32::MAX);
-                let (class, count) = known.entry((*class, of.cells[row * of.width + column])).or_insert((next, 0));
+                let (class, count) = known
+                    .entry((*class, of.cells[row * of.width + column]))
+                    .or_insert((next, 0));
                 *count += step;
                 // More than the gold has.
                 if *count < 0 {

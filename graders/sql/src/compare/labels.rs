@@ -1,11 +1,12 @@
-//! Cells of two results as labels: equal cells have equal labels, numbers that differ by rounding as well.
+//! Cells of two results as labels: equal cells have equal labels, numbers that differ by rounding
+//! as well.
 
 use std::collections::HashMap;
 
 use assay_cell::query::{Rows, Value};
 
-/// Difference below which two numbers are one whatever their size, as a share of the relative tolerance: what is left where a sum
-/// comes to nothing.
+/// Difference below which two numbers are one whatever their size, as a share of the relative
+/// tolerance: what is left where a sum comes to nothing.
 const FLOOR: f64 = 1e-3;
 
 /// How many labels there are; those of one comparison are 0 to this.
@@ -41,8 +42,8 @@ fn key(value: Value<'_>) -> Key<'_> {
 }
 
 impl Labels {
-    /// Labels the cells of both results. Results of several databases are concatenated and must have the same number of
-    /// columns.
+    /// Labels the cells of both results. Results of several databases are concatenated and must
+    /// have the same number of columns.
     pub(super) fn of<'a>(
         gold: impl Iterator<Item = &'a Rows>,
         found: impl Iterator<Item = &'a Rows>,
@@ -59,7 +60,11 @@ impl Labels {
 }
 
 fn label<'a>(parts: impl Iterator<Item = &'a Rows>, known: &mut HashMap<Key<'a>, u32>) -> Sheet {
-    let mut sheet = Sheet { width: 0, height: 0, cells: Vec::new() };
+    let mut sheet = Sheet {
+        width: 0,
+        height: 0,
+        cells: Vec::new(),
+    };
     for rows in parts {
         sheet.width = rows.width();
         sheet.height += rows.len();
@@ -79,7 +84,10 @@ enum Number {
 }
 
 impl Number {
-    #[expect(clippy::cast_precision_loss, reason = "only for putting numbers in order and measuring their distance")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "only for putting numbers in order and measuring their distance"
+    )]
     fn approximate(self) -> f64 {
         match self {
             Self::Integer(integer) => integer as f64,
@@ -90,9 +98,14 @@ impl Number {
     fn is_same(self, other: Self, tolerance: f64) -> bool {
         match (self, other) {
             (Self::Integer(a), Self::Integer(b)) => a == b,
-            (Self::Integer(integer), Self::Real(real)) | (Self::Real(real), Self::Integer(integer)) => {
+            (Self::Integer(integer), Self::Real(real))
+            | (Self::Real(real), Self::Integer(integer)) => {
                 // A number without a fraction says that it is exact.
-                if real.fract() == 0.0 { is_exactly(integer, real) } else { self.is_near(other, tolerance) }
+                if real.fract() == 0.0 {
+                    is_exactly(integer, real)
+                } else {
+                    self.is_near(other, tolerance)
+                }
             }
             (Self::Real(_), Self::Real(_)) => self.is_near(other, tolerance),
         }
@@ -101,7 +114,9 @@ impl Number {
     fn is_near(self, other: Self, tolerance: f64) -> bool {
         let (a, b) = (self.approximate(), other.approximate());
         let largest = a.abs().max(b.abs());
-        a == b || (largest.is_finite() && (a - b).abs() <= (tolerance * largest).max(tolerance * FLOOR))
+        a == b
+            || (largest.is_finite()
+                && (a - b).abs() <= (tolerance * largest).max(tolerance * FLOOR))
     }
 }
 
@@ -111,7 +126,9 @@ fn is_exactly(integer: i64, real: f64) -> bool {
         clippy::cast_possible_truncation,
         reason = "within the range of the type, which the comparison makes sure"
     )]
-    let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&real).then_some(real as i64);
+    let fits = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0)
+        .contains(&real)
+        .then_some(real as i64);
     fits == Some(integer)
 }
 
@@ -126,14 +143,21 @@ fn merge(known: &HashMap<Key<'_>, u32>, tolerance: f64) -> Vec<u32> {
             Key::Null | Key::Text(_) | Key::Blob(_) => None,
         })
         .collect();
-    if !numbers.iter().any(|(number, _)| matches!(number, Number::Real(_))) {
+    if !numbers
+        .iter()
+        .any(|(number, _)| matches!(number, Number::Real(_)))
+    {
         return merged;
     }
     numbers.sort_by(|(a, x), (b, y)| a.approximate().total_cmp(&b.approximate()).then(x.cmp(y)));
-    // A number can only be the same as its neighbours: the last integer and the last real number before it.
+    // A number can only be the same as its neighbours: the last integer and the last real number
+    // before it.
     let (mut integer, mut real) = (None::<(Number, u32)>, None::<(Number, u32)>);
     for (number, label) in numbers {
-        let joined = [integer, real].into_iter().flatten().filter(|(before, _)| number.is_same(*before, tolerance));
+        let joined = [integer, real]
+            .into_iter()
+            .flatten()
+            .filter(|(before, _)| number.is_same(*before, tolerance));
         let roots: Vec<u32> = joined.map(|(_, label)| root(&merged, label)).collect();
         if let Some(first) = roots.iter().min().copied() {
             for other in roots {
@@ -146,7 +170,9 @@ fn merge(known: &HashMap<Key<'_>, u32>, tolerance: f64) -> Vec<u32> {
             Number::Real(_) => real = Some((number, label)),
         }
     }
-    (0..merged.len()).map(|label| root(&merged, u32::try_from(label).unwrap_or(u32::MAX))).collect()
+    (0..merged.len())
+        .map(|label| root(&merged, u32::try_from(label).unwrap_or(u32::MAX)))
+        .collect()
 }
 
 fn root(merged: &[u32], mut label: u32) -> u32 {

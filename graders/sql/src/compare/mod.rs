@@ -1,5 +1,5 @@
-//! Whether two results are the same: bags of rows, up to the order of what ties, the order of columns where the task says so,
-//! and rounding. One comparison for every database.
+//! Whether two results are the same: bags of rows, up to the order of what ties, the order of
+//! columns where the task says so, and rounding. One comparison for every database.
 
 mod columns;
 mod labels;
@@ -45,8 +45,8 @@ pub(crate) enum Difference {
     ColumnsUnknown,
 }
 
-/// Most columns a result may have where others beside the gold's are allowed, for `width` of the gold: whoever shows everything has
-/// answered nothing.
+/// Most columns a result may have where others beside the gold's are allowed, for `width` of the
+/// gold: whoever shows everything has answered nothing.
 fn widest(width: usize) -> usize {
     2 * width + 8
 }
@@ -56,7 +56,8 @@ pub(crate) fn compare(gold: &Sheet, found: &Rows, rule: Rule) -> Result<(), Diff
     compare_all(&[(gold, found)], rule)
 }
 
-/// Compares what a statement gave on several databases with what the gold gives there: one choice of columns must do for all.
+/// Compares what a statement gave on several databases with what the gold gives there: one choice
+/// of columns must do for all.
 pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), Difference> {
     for (gold, found) in parts {
         let (width, found_width) = (gold.rows.width(), found.width());
@@ -72,23 +73,34 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
     if parts.iter().all(|(gold, found)| gold.rows == **found) {
         return Ok(());
     }
-    if let Some((gold, found)) = parts.iter().find(|(gold, found)| gold.rows.len() != found.len()) {
+    if let Some((gold, found)) = parts
+        .iter()
+        .find(|(gold, found)| gold.rows.len() != found.len())
+    {
         return Err(Difference::Height(gold.rows.len(), found.len()));
     }
     let widths = |(gold, found): &(&Sheet, &Rows)| (gold.rows.width(), found.width());
-    if parts.windows(2).any(|pair| widths(&pair[0]) != widths(&pair[1])) {
+    if parts
+        .windows(2)
+        .any(|pair| widths(&pair[0]) != widths(&pair[1]))
+    {
         return Err(Difference::Columns);
     }
     let golds = parts.iter().map(|(gold, _)| &gold.rows);
-    let (labels, gold_labels, found_labels) = Labels::of(golds, parts.iter().map(|(_, found)| *found), rule.tolerance);
+    let (labels, gold_labels, found_labels) =
+        Labels::of(golds, parts.iter().map(|(_, found)| *found), rule.tolerance);
     let begin = ties_of(parts);
     let mut search = Search::new(&gold_labels, &found_labels, labels);
     match rule.columns {
         Columns::Strict => match search.strict(&begin) {
             Some(()) => Ok(()),
             None => {
-                let has_order = parts.len() > 1 || parts.iter().any(|(gold, _)| gold.ties.is_some());
-                Err(difference(&mut search, has_order.then_some(begin.as_slice())))
+                let has_order =
+                    parts.len() > 1 || parts.iter().any(|(gold, _)| gold.ties.is_some());
+                Err(difference(
+                    &mut search,
+                    has_order.then_some(begin.as_slice()),
+                ))
             }
         },
         Columns::Permute | Columns::Superset => match search.any(&begin) {
@@ -99,26 +111,37 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
     }
 }
 
-/// The tie of each row of the golds, concatenated over the databases. Rows of different databases never tie.
+/// The tie of each row of the golds, concatenated over the databases. Rows of different databases
+/// never tie.
 fn ties_of(parts: &[(&Sheet, &Rows)]) -> Vec<u32> {
-    let mut ties: Vec<u32> = Vec::with_capacity(parts.iter().map(|(gold, _)| gold.rows.len()).sum());
+    let mut ties: Vec<u32> =
+        Vec::with_capacity(parts.iter().map(|(gold, _)| gold.rows.len()).sum());
     let mut next = 0;
     for (gold, _) in parts {
         match &gold.ties {
             Some(own) => ties.extend(own.iter().map(|tie| next + tie)),
             None => ties.extend(std::iter::repeat_n(next, gold.rows.len())),
         }
-        next += 1 + gold.ties.iter().flatten().max().copied().unwrap_or_default();
+        next += 1 + gold
+            .ties
+            .iter()
+            .flatten()
+            .max()
+            .copied()
+            .unwrap_or_default();
     }
     ties
 }
 
-/// The difference between results with the same number of rows. `ties` are those of the gold if order matters.
+/// The difference between results with the same number of rows. `ties` are those of the gold if
+/// order matters.
 fn difference(search: &mut Search<'_>, ties: Option<&[u32]>) -> Difference {
     if let Some(ties) = ties
         && search.strict(&vec![0; ties.len()]).is_some()
     {
-        return Difference::Order { from: search.first_out_of_place(ties) };
+        return Difference::Order {
+            from: search.first_out_of_place(ties),
+        };
     }
     let (gold_rows, found_rows) = search.whole_rows();
     let first_without = |of: &[u32], among: &[u32]| {
@@ -144,7 +167,10 @@ mod tests {
 
     use super::*;
 
-    const STRICT: Rule = Rule { columns: Columns::Strict, tolerance: 1e-9 };
+    const STRICT: Rule = Rule {
+        columns: Columns::Strict,
+        tolerance: 1e-9,
+    };
 
     fn rows<const N: usize>(rows: &[[Value<'static>; N]]) -> Rows {
         let mut packed = Rows::new(N);
@@ -171,8 +197,14 @@ mod tests {
         assert!(same(Real(-0.0), Integer(0)));
         assert!(same(Real(0.1 + 0.2), Real(0.3)));
         assert!(same(Integer(3), Real(2.999_999_999_999_999_6)));
-        assert!(same(Real(1.234_567_890_123_456e17), Real(1.234_567_890_123_457e17)));
-        assert!(!same(Integer(9_007_199_254_740_993), Real(9_007_199_254_740_992.0)));
+        assert!(same(
+            Real(1.234_567_890_123_456e17),
+            Real(1.234_567_890_123_457e17)
+        ));
+        assert!(!same(
+            Integer(9_007_199_254_740_993),
+            Real(9_007_199_254_740_992.0)
+        ));
         assert!(!same(Integer(i64::MAX), Integer(i64::MAX - 1)));
         assert!(!same(Integer(i64::MAX), Real(9_223_372_036_854_775_808.0)));
         assert!(!same(Real(1.0), Real(1.000_001)));
@@ -180,7 +212,10 @@ mod tests {
         assert!(!same(Text(b"a"), Blob(b"a")));
         assert!(!same(Null, Text(b"NULL")) && !same(Null, Integer(0)) && same(Null, Null));
         assert!(same(Real(f64::NAN), Real(f64::NAN)) && !same(Real(f64::NAN), Null));
-        assert!(same(Real(f64::INFINITY), Real(f64::INFINITY)) && !same(Real(f64::INFINITY), Real(f64::MAX)));
+        assert!(
+            same(Real(f64::INFINITY), Real(f64::INFINITY))
+                && !same(Real(f64::INFINITY), Real(f64::MAX))
+        );
         assert!(!same(Text(b"2024-01-01"), Text(b"2024-01-01 00:00:00")));
     }
 
@@ -188,48 +223,97 @@ mod tests {
     fn rows_are_a_bag() {
         use Value::Integer;
         let gold = bag(rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]));
-        assert_eq!(compare(&gold, &rows(&[[Integer(2)], [Integer(1)], [Integer(2)]]), STRICT), Ok(()));
+        assert_eq!(
+            compare(
+                &gold,
+                &rows(&[[Integer(2)], [Integer(1)], [Integer(2)]]),
+                STRICT
+            ),
+            Ok(())
+        );
         let found = rows(&[[Integer(1)], [Integer(1)], [Integer(2)]]);
-        assert_eq!(compare(&gold, &found, STRICT), Err(Difference::Rows { missing: 2, extra: 1 }));
-        assert_eq!(compare(&gold, &rows(&[[Integer(1)]]), STRICT), Err(Difference::Height(3, 1)));
-        assert_eq!(compare(&bag(Rows::new(1)), &Rows::new(2), STRICT), Err(Difference::Width(1, 2)));
+        assert_eq!(
+            compare(&gold, &found, STRICT),
+            Err(Difference::Rows {
+                missing: 2,
+                extra: 1
+            })
+        );
+        assert_eq!(
+            compare(&gold, &rows(&[[Integer(1)]]), STRICT),
+            Err(Difference::Height(3, 1))
+        );
+        assert_eq!(
+            compare(&bag(Rows::new(1)), &Rows::new(2), STRICT),
+            Err(Difference::Width(1, 2))
+        );
     }
 
     #[test]
     fn ties_may_come_in_any_order() {
         use Value::Integer;
-        let gold = Sheet { rows: rows(&[[Integer(1)], [Integer(2)], [Integer(3)]]), ties: Some(vec![0, 0, 1]) };
-        assert_eq!(compare(&gold, &rows(&[[Integer(2)], [Integer(1)], [Integer(3)]]), STRICT), Ok(()));
+        let gold = Sheet {
+            rows: rows(&[[Integer(1)], [Integer(2)], [Integer(3)]]),
+            ties: Some(vec![0, 0, 1]),
+        };
+        assert_eq!(
+            compare(
+                &gold,
+                &rows(&[[Integer(2)], [Integer(1)], [Integer(3)]]),
+                STRICT
+            ),
+            Ok(())
+        );
         let found = rows(&[[Integer(1)], [Integer(3)], [Integer(2)]]);
-        assert_eq!(compare(&gold, &found, STRICT), Err(Difference::Order { from: 1 }));
+        assert_eq!(
+            compare(&gold, &found, STRICT),
+            Err(Difference::Order { from: 1 })
+        );
     }
 
     #[test]
     fn rounding_does_not_mix_up_rows() {
         use Value::{Integer, Real};
-        let gold = bag(rows(&[[Real(1.0), Integer(5)], [Real(1.000_000_000_1), Integer(7)]]));
+        let gold = bag(rows(&[
+            [Real(1.0), Integer(5)],
+            [Real(1.000_000_000_1), Integer(7)],
+        ]));
         let found = rows(&[[Real(1.000_000_000_1), Integer(5)], [Real(1.0), Integer(7)]]);
         assert_eq!(compare(&gold, &found, STRICT), Ok(()));
     }
 
     #[test]
     fn twelve_symmetric_columns_are_told_apart() {
-        // Each column holds the numbers 0 to 12 once, shifted by its own place: all look alike alone.
+        // Each column holds the numbers 0 to 12 once, shifted by its own place: all look alike
+        // alone.
         let shifted = |order: &[i64]| {
             let mut packed = Rows::new(order.len());
-            (0..13).for_each(|row| packed.push(order.iter().map(|column| Value::Integer((row * (column + 1)) % 13))));
+            (0..13).for_each(|row| {
+                packed.push(
+                    order
+                        .iter()
+                        .map(|column| Value::Integer((row * (column + 1)) % 13)),
+                )
+            });
             packed
         };
-        let permute = Rule { columns: Columns::Permute, ..STRICT };
+        let permute = Rule {
+            columns: Columns::Permute,
+            ..STRICT
+        };
         let gold = bag(shifted(&[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]));
         let found = shifted(&[7, 3, 11, 0, 9, 5, 2, 10, 1, 8, 6, 4]);
         assert_eq!(compare(&gold, &found, permute), Ok(()));
         let other = shifted(&[7, 3, 11, 0, 9, 5, 2, 10, 1, 8, 6, 6]);
         assert_eq!(compare(&gold, &other, permute), Err(Difference::Columns));
         let mut identity = Rows::new(12);
-        (0..12).for_each(|row| identity.push((0..12).map(|column| Value::Integer(i64::from(row == column)))));
+        (0..12).for_each(|row| {
+            identity.push((0..12).map(|column| Value::Integer(i64::from(row == column))))
+        });
         let mut mirrored = Rows::new(12);
-        (0..12).for_each(|row| mirrored.push((0..12).map(|column| Value::Integer(i64::from(row + column == 11)))));
+        (0..12).for_each(|row| {
+            mirrored.push((0..12).map(|column| Value::Integer(i64::from(row + column == 11))))
+        });
         assert_eq!(compare(&bag(identity), &mirrored, permute), Ok(()));
     }
 
@@ -238,22 +322,57 @@ mod tests {
         let table = |last: i64| {
             let mut packed = Rows::new(30);
             for row in 0..20i64 {
-                let cells = (0..30i64).map(|column| if column < 28 { row % 2 } else { (row * (column + last)) % 5 });
+                let cells = (0..30i64).map(|column| {
+                    if column < 28 {
+                        row % 2
+                    } else {
+                        (row * (column + last)) % 5
+                    }
+                });
                 packed.push(cells.map(Value::Integer));
             }
             packed
         };
-        let permute = Rule { columns: Columns::Permute, ..STRICT };
-        assert_eq!(compare(&bag(table(3)), &table(4), permute), Err(Difference::Columns));
+        let permute = Rule {
+            columns: Columns::Permute,
+            ..STRICT
+        };
+        assert_eq!(
+            compare(&bag(table(3)), &table(4), permute),
+            Err(Difference::Columns)
+        );
     }
 
     #[test]
     fn more_columns_are_allowed_where_the_task_says_so() {
         use Value::{Integer, Text};
         let gold = bag(rows(&[[Text(b"a"), Integer(1)], [Text(b"b"), Integer(1)]]));
-        let found = rows(&[[Integer(1), Integer(9), Text(b"b")], [Integer(1), Integer(8), Text(b"a")]]);
-        assert_eq!(compare(&gold, &found, Rule { columns: Columns::Superset, ..STRICT }), Ok(()));
-        assert!(compare(&gold, &found, Rule { columns: Columns::Permute, ..STRICT }).is_err());
+        let found = rows(&[
+            [Integer(1), Integer(9), Text(b"b")],
+            [Integer(1), Integer(8), Text(b"a")],
+        ]);
+        assert_eq!(
+            compare(
+                &gold,
+                &found,
+                Rule {
+                    columns: Columns::Superset,
+                    ..STRICT
+                }
+            ),
+            Ok(())
+        );
+        assert!(
+            compare(
+                &gold,
+                &found,
+                Rule {
+                    columns: Columns::Permute,
+                    ..STRICT
+                }
+            )
+            .is_err()
+        );
     }
 
     #[test]
@@ -261,37 +380,70 @@ mod tests {
         use Value::Integer;
         let gold = |value: i64| bag(rows(&[[Integer(value)]]));
         let found = rows(&[[Integer(3), Integer(4), Integer(5)]]);
-        let superset = Rule { columns: Columns::Superset, ..STRICT };
+        let superset = Rule {
+            columns: Columns::Superset,
+            ..STRICT
+        };
         let (three, four) = (gold(3), gold(4));
         assert_eq!(compare(&three, &found, superset), Ok(()));
         assert_eq!(compare(&four, &found, superset), Ok(()));
-        assert_eq!(compare_all(&[(&three, &found), (&four, &found)], superset), Err(Difference::Columns));
+        assert_eq!(
+            compare_all(&[(&three, &found), (&four, &found)], superset),
+            Err(Difference::Columns)
+        );
         let mut everything = Rows::new(11);
         everything.push((0..11).map(Integer));
-        assert_eq!(compare(&three, &everything, superset), Err(Difference::Width(1, 11)));
+        assert_eq!(
+            compare(&three, &everything, superset),
+            Err(Difference::Width(1, 11))
+        );
     }
 
     #[test]
     fn a_varying_number_of_columns_is_a_difference() {
         use Value::Integer;
         let gold = bag(rows(&[[Integer(1)]]));
-        let (two, three) = (rows(&[[Integer(1), Integer(2)]]), rows(&[[Integer(1), Integer(2), Integer(3)]]));
-        let superset = Rule { columns: Columns::Superset, ..STRICT };
-        assert_eq!(compare_all(&[(&gold, &three), (&gold, &two)], superset), Err(Difference::Columns));
-        assert_eq!(compare_all(&[(&gold, &two), (&gold, &two)], superset), Ok(()));
+        let (two, three) = (
+            rows(&[[Integer(1), Integer(2)]]),
+            rows(&[[Integer(1), Integer(2), Integer(3)]]),
+        );
+        let superset = Rule {
+            columns: Columns::Superset,
+            ..STRICT
+        };
+        assert_eq!(
+            compare_all(&[(&gold, &three), (&gold, &two)], superset),
+            Err(Difference::Columns)
+        );
+        assert_eq!(
+            compare_all(&[(&gold, &two), (&gold, &two)], superset),
+            Ok(())
+        );
     }
 
     #[test]
     fn ties_do_not_span_databases() {
         use Value::Integer;
-        let ordered = Sheet { rows: rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]), ties: Some(vec![0, 1, 1]) };
+        let ordered = Sheet {
+            rows: rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]),
+            ties: Some(vec![0, 1, 1]),
+        };
         let unordered = bag(rows(&[[Integer(3)], [Integer(4)]]));
-        let found = [rows(&[[Integer(4)], [Integer(3)]]), rows(&[[Integer(2)], [Integer(1)], [Integer(2)]])];
-        let permute = Rule { columns: Columns::Permute, ..STRICT };
+        let found = [
+            rows(&[[Integer(4)], [Integer(3)]]),
+            rows(&[[Integer(2)], [Integer(1)], [Integer(2)]]),
+        ];
+        let permute = Rule {
+            columns: Columns::Permute,
+            ..STRICT
+        };
         let rest = [(&unordered, &found[0]), (&ordered, &ordered.rows)];
         assert_eq!(ties_of(&rest), [0, 0, 1, 2, 2]);
         assert_eq!(compare_all(&rest, permute), Ok(()));
-        assert_eq!(compare_all(&[rest[0], (&ordered, &found[1])], permute), Err(Difference::Columns));
+        assert_eq!(
+            compare_all(&[rest[0], (&ordered, &found[1])], permute),
+            Err(Difference::Columns)
+        );
     }
 
     #[test]
@@ -300,7 +452,10 @@ mod tests {
         two.push([]);
         two.push([]);
         assert_eq!(compare(&bag(two.clone()), &two, STRICT), Ok(()));
-        assert_eq!(compare(&bag(two), &Rows::new(0), STRICT), Err(Difference::Height(2, 0)));
+        assert_eq!(
+            compare(&bag(two), &Rows::new(0), STRICT),
+            Err(Difference::Height(2, 0))
+        );
     }
 
     proptest! {

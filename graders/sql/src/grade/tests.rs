@@ -28,15 +28,28 @@ impl Server for Answers {
         Box::pin(async { Ok(Vec::new()) })
     }
 
-    fn run<'a>(&'a self, database: &'a str, sql: &'a str, _: query::Limits, _: bool) -> Served<'a, Ran> {
-        self.0.lock().unwrap().push((database.to_owned(), sql.to_owned()));
+    fn run<'a>(
+        &'a self,
+        database: &'a str,
+        sql: &'a str,
+        _: query::Limits,
+        _: bool,
+    ) -> Served<'a, Ran> {
+        self.0
+            .lock()
+            .unwrap()
+            .push((database.to_owned(), sql.to_owned()));
         Box::pin(async move {
             let width = sql.matches('a').count();
             // A statement that contains the name of a database is wrong there.
             let shift = i64::from(sql.contains(database));
             let mut rows = Rows::new(width);
-            (0..COUNT).for_each(|row| rows.push((0..width).map(|_| query::Value::Integer(row + shift))));
-            Ok(Ran { rows, ..Ran::ended(End::Rows) })
+            (0..COUNT)
+                .for_each(|row| rows.push((0..width).map(|_| query::Value::Integer(row + shift))));
+            Ok(Ran {
+                rows,
+                ..Ran::ended(End::Rows)
+            })
         })
     }
 }
@@ -48,9 +61,18 @@ fn task_on_three(gold: &str, columns: &str, result_bytes: usize) -> (PreparedSql
         "database": { "schema": "s", "rows": "0", "variants": [{ "rows": "1" }, { "rows": "2" }] }
     });
     let task = SqlTask::read(&Task::from_json(&task.to_string()).unwrap()).unwrap();
-    let cells = Cells::new(CellOptions { program: PathBuf::new(), arguments: Vec::new(), count: 1, uses: 1 });
+    let cells = Cells::new(CellOptions {
+        program: PathBuf::new(),
+        arguments: Vec::new(),
+        count: 1,
+        uses: 1,
+    });
     let answers = Arc::new(Answers::default());
-    let queries = Queries::new(cells, Some(Arc::clone(&answers) as Arc<dyn Server>), result_bytes as u64);
+    let queries = Queries::new(
+        cells,
+        Some(Arc::clone(&answers) as Arc<dyn Server>),
+        result_bytes as u64,
+    );
     (PreparedSql::new(task, 7, queries), answers)
 }
 
@@ -70,9 +92,15 @@ async fn grade_of(prepared: &PreparedSql, statement: &str) -> Grade {
 async fn a_prepared_task_counts_the_results_of_its_golds() {
     let (prepared, _) = task_on_three("select a", "strict", 1 << 30);
     let before = prepared.bytes();
-    assert_eq!(grade_of(&prepared, "select a").await.verdict, Verdict::CORRECT);
+    assert_eq!(
+        grade_of(&prepared, "select a").await.verdict,
+        Verdict::CORRECT
+    );
     let grown = prepared.bytes() - before;
-    assert!((3 * RESULT..3 * RESULT + 10_000).contains(&grown), "{grown} bytes for three results of {RESULT}");
+    assert!(
+        (3 * RESULT..3 * RESULT + 10_000).contains(&grown),
+        "{grown} bytes for three results of {RESULT}"
+    );
 }
 
 #[tokio::test]
@@ -81,17 +109,33 @@ async fn a_prepared_task_counts_ties() {
     let before = prepared.bytes();
     grade_of(&prepared, "select a").await;
     let (grown, ties) = (prepared.bytes() - before, 4 * COUNT as usize);
-    assert!(grown >= 3 * (2 * RESULT + ties), "{grown} bytes for three results of two columns with ties");
+    assert!(
+        grown >= 3 * (2 * RESULT + ties),
+        "{grown} bytes for three results of two columns with ties"
+    );
 }
 
 #[tokio::test]
 async fn golds_with_results_beyond_the_limit_make_the_task_ungradable() {
     let (prepared, answers) = task_on_three("select a", "strict", 2 * RESULT);
-    let Outcome::Ungradable(fault) = outcome_of(&prepared, "select a").await else { panic!("graded") };
-    assert!(!fault.retryable && fault.message.contains("on 2 databases"), "{}", fault.message);
-    assert!(fault.message.contains("`sql.result_bytes`"), "{}", fault.message);
+    let Outcome::Ungradable(fault) = outcome_of(&prepared, "select a").await else {
+        panic!("graded")
+    };
+    assert!(
+        !fault.retryable && fault.message.contains("on 2 databases"),
+        "{}",
+        fault.message
+    );
+    assert!(
+        fault.message.contains("`sql.result_bytes`"),
+        "{}",
+        fault.message
+    );
     let run = answers.0.lock().unwrap();
-    assert!(!run.is_empty() && run.iter().all(|(database, _)| database != "s2"), "golds are run no further");
+    assert!(
+        !run.is_empty() && run.iter().all(|(database, _)| database != "s2"),
+        "golds are run no further"
+    );
 }
 
 #[tokio::test]
@@ -100,11 +144,21 @@ async fn a_wrong_statement_is_run_no_further() {
         let (prepared, answers) = task_on_three("select a", columns, 1 << 30);
         let grade = grade_of(&prepared, "select a -- s1").await;
         let evidence = grade.evidence.as_map();
-        assert_eq!((grade.verdict, &evidence["database"]), (Verdict::WRONG_ANSWER, &json!(1)));
+        assert_eq!(
+            (grade.verdict, &evidence["database"]),
+            (Verdict::WRONG_ANSWER, &json!(1))
+        );
         assert!(evidence["difference"].is_object(), "{evidence:?}");
         let run = answers.0.lock().unwrap();
-        let on: Vec<&str> = run.iter().filter(|(_, sql)| sql.contains("s1")).map(|(on, _)| on.as_str()).collect();
-        assert!(on.contains(&"s0") && on.contains(&"s1") && !on.contains(&"s2"), "{on:?}");
+        let on: Vec<&str> = run
+            .iter()
+            .filter(|(_, sql)| sql.contains("s1"))
+            .map(|(on, _)| on.as_str())
+            .collect();
+        assert!(
+            on.contains(&"s0") && on.contains(&"s1") && !on.contains(&"s2"),
+            "{on:?}"
+        );
     }
 }
 
@@ -114,7 +168,10 @@ async fn predictions_keep_no_more_than_golds_may() {
     let wide = "select a, a, a, a";
     let (narrow, _) = task_on_three("select a", "superset", 4 * RESULT);
     let grade = grade_of(&narrow, wide).await;
-    assert_eq!((grade.verdict, &grade.evidence.as_map()["database"]), (verdict::ROW_LIMIT, &json!(1)));
+    assert_eq!(
+        (grade.verdict, &grade.evidence.as_map()["database"]),
+        (verdict::ROW_LIMIT, &json!(1))
+    );
     let (roomy, _) = task_on_three("select a", "superset", 13 * RESULT);
     assert_eq!(grade_of(&roomy, wide).await.verdict, Verdict::CORRECT);
 }

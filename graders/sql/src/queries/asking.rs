@@ -1,5 +1,5 @@
-//! Asks cells, and interprets failures. A cell that fails is a fault of the service, or of the database that it builds,
-//! but never the end of a statement: no function here can return one.
+//! Asks cells, and interprets failures. A cell that fails is a fault of the service, or of the
+//! database that it builds, but never the end of a statement: no function here can return one.
 
 use std::time::Duration;
 
@@ -18,7 +18,11 @@ impl Asker {
     }
 
     /// The answer to a request of several runs; `None` if each of them should be asked for alone.
-    pub(super) async fn ask(&self, request: &Request, timeout: Duration) -> Result<Option<Reply>, Fault> {
+    pub(super) async fn ask(
+        &self,
+        request: &Request,
+        timeout: Duration,
+    ) -> Result<Option<Reply>, Fault> {
         match self.0.ask(request, timeout).await {
             Ok(reply) => Ok(Some(reply)),
             Err(CellError::Overran { .. } | CellError::Died(_)) => Ok(None),
@@ -27,15 +31,29 @@ impl Asker {
     }
 
     /// The answer to a request of one run, or that the run takes too long.
-    pub(super) async fn settle(&self, request: &Request, timeout: Duration) -> Result<Settled<Reply>, Fault> {
-        self.0.settle(request, timeout).await.map_err(|error| fault(&error))
+    pub(super) async fn settle(
+        &self,
+        request: &Request,
+        timeout: Duration,
+    ) -> Result<Settled<Reply>, Fault> {
+        self.0
+            .settle(request, timeout)
+            .await
+            .map_err(|error| fault(&error))
     }
 
     /// The answer to a request about a database of a task.
-    pub(super) async fn ask_of_database(&self, request: &Request, timeout: Duration) -> Result<Reply, Unbuilt> {
+    pub(super) async fn ask_of_database(
+        &self,
+        request: &Request,
+        timeout: Duration,
+    ) -> Result<Reply, Unbuilt> {
         match self.0.settle(request, timeout).await {
             Ok(Settled::Answered(reply)) => Ok(reply),
-            Ok(Settled::Overran) => Err(Unbuilt::Task(format!("it takes more than {} s", timeout.as_secs()))),
+            Ok(Settled::Overran) => Err(Unbuilt::Task(format!(
+                "it takes more than {} s",
+                timeout.as_secs()
+            ))),
             Err(CellError::Died(death)) if death.is_crash() => {
                 Err(Unbuilt::Task("the database crashes SQLite".to_owned()))
             }
@@ -46,12 +64,14 @@ impl Asker {
 
 fn fault(error: &CellError) -> Fault {
     match error {
-        CellError::Stopping => {
-            Fault::passing(ErrorCode::ShuttingDown, "the node is shutting down; send the item again")
-        }
+        CellError::Stopping => Fault::passing(
+            ErrorCode::ShuttingDown,
+            "the node is shutting down; send the item again",
+        ),
         CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
-        CellError::Busy | CellError::Died(_) | CellError::Overran { .. } | CellError::Message(_) => {
-            Fault::passing(ErrorCode::SandboxFailed, error.to_string())
-        }
+        CellError::Busy
+        | CellError::Died(_)
+        | CellError::Overran { .. }
+        | CellError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::query::{BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Run, Table, TableRows};
+use assay_cell::query::{
+    BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Run, Table, TableRows,
+};
 use assay_cell::{Cells, Settled};
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
@@ -18,11 +20,12 @@ use super::{Attempt, Each, Terms, Unbuilt};
 /// Bytes of results that are kept: completions of one prompt often hold the same statement.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Least number of steps that a cell takes in a second. A core takes a hundred times as many, unless each step is made
-/// to be slow.
+/// Least number of steps that a cell takes in a second. A core takes a hundred times as many,
+/// unless each step is made to be slow.
 const SLOWEST: u64 = 1_000_000;
 
-/// Wall time in addition: for steps that are made to be slow, opening databases, and a machine under load.
+/// Wall time in addition: for steps that are made to be slow, opening databases, and a machine
+/// under load.
 const SLACK: Duration = Duration::from_secs(60);
 
 /// Longest wall time of building or describing a database.
@@ -48,11 +51,17 @@ impl Held {
     }
 
     fn named(&self) -> Image {
-        Image { hash: *self.hash.as_bytes(), bytes: None }
+        Image {
+            hash: *self.hash.as_bytes(),
+            bytes: None,
+        }
     }
 
     fn carried(&self) -> Image {
-        Image { bytes: Some(self.bytes.as_ref().clone()), ..self.named() }
+        Image {
+            bytes: Some(self.bytes.as_ref().clone()),
+            ..self.named()
+        }
     }
 }
 
@@ -78,7 +87,11 @@ impl Weighter<Hash, Arc<Ran>> for RanBytes {
 impl InCells {
     pub(crate) fn new(cells: Cells) -> Self {
         let runs = Cache::with_weighter(4_096, KEPT_BYTES, RanBytes);
-        Self(Arc::new(Inner { asker: Asker::new(cells), runs, permits: LargePermits::new() }))
+        Self(Arc::new(Inner {
+            asker: Asker::new(cells),
+            runs,
+            permits: LargePermits::new(),
+        }))
     }
 
     /// For one or more consecutive calls of [`Self::run`].
@@ -89,10 +102,19 @@ impl InCells {
     /// Makes a database.
     pub(crate) async fn build(&self, build: Build) -> Result<Held, Unbuilt> {
         let request = Request::Build(build);
-        match self.0.asker.ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD)).await? {
+        match self
+            .0
+            .asker
+            .ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD))
+            .await?
+        {
             Reply::Built(Ok(bytes)) => {
                 let hash = Hash::of(&bytes);
-                Ok(Held { hash, name: hash.to_string().into(), bytes: Arc::new(bytes) })
+                Ok(Held {
+                    hash,
+                    name: hash.to_string().into(),
+                    bytes: Arc::new(bytes),
+                })
             }
             Reply::Built(Err(message)) => Err(Unbuilt::Task(message)),
             other => Err(Unbuilt::Ours(unexpected(&other))),
@@ -100,23 +122,37 @@ impl InCells {
     }
 
     /// Makes a database like another, with other rows.
-    pub(crate) async fn with_rows(&self, base: &Held, rows: Vec<TableRows>) -> Result<Held, Unbuilt> {
+    pub(crate) async fn with_rows(
+        &self,
+        base: &Held,
+        rows: Vec<TableRows>,
+    ) -> Result<Held, Unbuilt> {
         let image = Some(base.bytes.as_ref().clone());
-        self.build(Build { image, scripts: Vec::new(), rows: Some(rows) }).await
+        self.build(Build {
+            image,
+            scripts: Vec::new(),
+            rows: Some(rows),
+        })
+        .await
     }
 
     /// What a database is made of.
     pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Unbuilt> {
         let request = Request::Describe(database.carried());
-        match self.0.asker.ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD)).await? {
+        match self
+            .0
+            .asker
+            .ask_of_database(&request, timeout(BUILD_STEPS, LONGEST_BUILD))
+            .await?
+        {
             Reply::Described(tables) => Ok(tables),
             Reply::Unable(message) => Err(Unbuilt::Task(message)),
             other => Err(Unbuilt::Ours(unexpected(&other))),
         }
     }
 
-    /// Runs statements, each on these databases in order, within the steps of each database. Passes the runs to `each`,
-    /// in order for each statement.
+    /// Runs statements, each on these databases in order, within the steps of each database. Passes
+    /// the runs to `each`, in order for each statement.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
@@ -126,14 +162,16 @@ impl InCells {
         each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let mut progress = Progress::new(statements.len(), on.len());
-        // Runs go together until a cell gives no answer; then one at a time, to find out which run is too slow.
+        // Runs go together until a cell gives no answer; then one at a time, to find out which run
+        // is too slow.
         let mut together = true;
         while let Some((statement, database)) = progress.next() {
             if let Some(attempt) = self.kept(statements[statement], terms, on[database]) {
                 progress.record(attempt, each);
                 continue;
             }
-            let is_kept = |other: usize| self.kept(statements[other], terms, on[database]).is_some();
+            let is_kept =
+                |other: usize| self.kept(statements[other], terms, on[database]).is_some();
             let (asked, on) = if together {
                 (progress.batch(is_kept), &on[database..])
             } else {
@@ -164,16 +202,27 @@ impl InCells {
                             let ran = Arc::new(ran);
                             let key = key(statements[at], terms, database, *steps);
                             self.0.runs.insert(key, Arc::clone(&ran));
-                            progress.record_for(at, Attempt { ran, deterministic: true }, each);
+                            progress.record_for(
+                                at,
+                                Attempt {
+                                    ran,
+                                    deterministic: true,
+                                },
+                                each,
+                            );
                         }
                     }
                 }
                 Reply::TooLarge { bytes } => {
                     if !large.acquire().await {
-                        return Err(ours(format!("a result takes {bytes} bytes, more than its limits allow")));
+                        return Err(ours(format!(
+                            "a result takes {bytes} bytes, more than its limits allow"
+                        )));
                     }
                 }
-                Reply::Unable(message) => return Err(Fault::lasting(ErrorCode::TaskAtFault, message)),
+                Reply::Unable(message) => {
+                    return Err(Fault::lasting(ErrorCode::TaskAtFault, message));
+                }
                 other => return Err(unexpected(&other)),
             }
         }
@@ -183,7 +232,10 @@ impl InCells {
     /// The cached run, if there is one.
     fn kept(&self, sql: &str, terms: Terms, (database, steps): (&Held, u64)) -> Option<Attempt> {
         let ran = self.0.runs.get(&key(sql, terms, database, steps))?;
-        Some(Attempt { ran, deterministic: true })
+        Some(Attempt {
+            ran,
+            deterministic: true,
+        })
     }
 
     /// Asks for one run, again with the image if the cell does not have it.
@@ -195,9 +247,17 @@ impl InCells {
         reply_bytes: u64,
     ) -> Result<Settled<Reply>, Fault> {
         let timeout = timeout(steps(on), terms.longest);
-        match self.0.asker.settle(&request(sql, terms, on, false, reply_bytes), timeout).await? {
+        match self
+            .0
+            .asker
+            .settle(&request(sql, terms, on, false, reply_bytes), timeout)
+            .await?
+        {
             Settled::Answered(Reply::Missing) => {
-                self.0.asker.settle(&request(sql, terms, on, true, reply_bytes), timeout).await
+                self.0
+                    .asker
+                    .settle(&request(sql, terms, on, true, reply_bytes), timeout)
+                    .await
             }
             settled => Ok(settled),
         }
@@ -212,41 +272,93 @@ impl InCells {
         reply_bytes: u64,
     ) -> Result<Option<Reply>, Fault> {
         let timeout = timeout(steps(on).saturating_mul(sql.len() as u64), terms.longest);
-        match self.0.asker.ask(&request(sql, terms, on, false, reply_bytes), timeout).await? {
-            Some(Reply::Missing) => self.0.asker.ask(&request(sql, terms, on, true, reply_bytes), timeout).await,
+        match self
+            .0
+            .asker
+            .ask(&request(sql, terms, on, false, reply_bytes), timeout)
+            .await?
+        {
+            Some(Reply::Missing) => {
+                self.0
+                    .asker
+                    .ask(&request(sql, terms, on, true, reply_bytes), timeout)
+                    .await
+            }
             reply => Ok(reply),
         }
     }
 }
 
 /// A request about these databases; `carry` brings their images along.
-fn request(sql: &[&str], terms: Terms, on: &[(&Held, u64)], carry: bool, reply_bytes: u64) -> Request {
-    let Terms { limits, reverse, .. } = terms;
-    let image = |database: &Held| if carry { database.carried() } else { database.named() };
-    let on = on.iter().map(|(database, steps)| (image(database), *steps)).collect();
+fn request(
+    sql: &[&str],
+    terms: Terms,
+    on: &[(&Held, u64)],
+    carry: bool,
+    reply_bytes: u64,
+) -> Request {
+    let Terms {
+        limits, reverse, ..
+    } = terms;
+    let image = |database: &Held| {
+        if carry {
+            database.carried()
+        } else {
+            database.named()
+        }
+    };
+    let on = on
+        .iter()
+        .map(|(database, steps)| (image(database), *steps))
+        .collect();
     let statements = sql.iter().map(|sql| (*sql).to_owned()).collect();
-    Request::Run(Run { statements, on, limits, reverse, reply_bytes })
+    Request::Run(Run {
+        statements,
+        on,
+        limits,
+        reverse,
+        reply_bytes,
+    })
 }
 
 fn timeout(steps: u64, longest: Duration) -> Duration {
-    SLACK.saturating_add(Duration::from_secs(steps / SLOWEST)).min(longest)
+    SLACK
+        .saturating_add(Duration::from_secs(steps / SLOWEST))
+        .min(longest)
 }
 
 fn steps(on: &[(&Held, u64)]) -> u64 {
-    on.iter().fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
+    on.iter()
+        .fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
 }
 
-/// A run that exceeded its wall time while it used a processor. Time decided, so another run may end differently.
+/// A run that exceeded its wall time while it used a processor. Time decided, so another run may
+/// end differently.
 fn too_slow() -> Attempt {
-    Attempt { ran: Arc::new(Ran::ended(End::OutOfSteps)), deterministic: false }
+    Attempt {
+        ran: Arc::new(Ran::ended(End::OutOfSteps)),
+        deterministic: false,
+    }
 }
 
 /// Everything a run depends on.
 fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
-    let Limits { rows, bytes, memory_bytes, long_values } = terms.limits;
-    let numbers = [steps, rows, bytes, memory_bytes, u64::from(long_values), u64::from(terms.reverse)]
-        .map(u64::to_le_bytes)
-        .concat();
+    let Limits {
+        rows,
+        bytes,
+        memory_bytes,
+        long_values,
+    } = terms.limits;
+    let numbers = [
+        steps,
+        rows,
+        bytes,
+        memory_bytes,
+        u64::from(long_values),
+        u64::from(terms.reverse),
+    ]
+    .map(u64::to_le_bytes)
+    .concat();
     Hash::of_parts(&[sql.as_bytes(), database.hash.as_bytes(), &numbers])
 }
 

@@ -28,13 +28,16 @@ impl LargePermits {
 
     /// For one call, without a permit so far.
     pub(super) fn call(&self) -> LargeResults {
-        LargeResults { permits: Arc::clone(&self.0), permit: None }
+        LargeResults {
+            permits: Arc::clone(&self.0),
+            permit: None,
+        }
     }
 }
 
-/// Whether a call may ask for large results. It waits for a permit when it first needs one and keeps it until it ends.
-/// No call waits for a permit while a cell works for it, and a call with a permit waits only for cells, so there is no
-/// deadlock.
+/// Whether a call may ask for large results. It waits for a permit when it first needs one and
+/// keeps it until it ends. No call waits for a permit while a cell works for it, and a call with a
+/// permit waits only for cells, so there is no deadlock.
 pub(crate) struct LargeResults {
     permits: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,
@@ -43,7 +46,11 @@ pub(crate) struct LargeResults {
 impl LargeResults {
     /// Most bytes of results in a reply.
     pub(super) fn reply_bytes(&self, limits: Limits) -> u64 {
-        if self.permit.is_some() { SMALL.max(limits.bytes + RUN_OVERHEAD) } else { SMALL }
+        if self.permit.is_some() {
+            SMALL.max(limits.bytes + RUN_OVERHEAD)
+        } else {
+            SMALL
+        }
     }
 
     /// Waits for a permit; returns whether the call had none before.
@@ -63,12 +70,20 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { rows: 1, bytes: MOST_RESULT_BYTES, memory_bytes: 1, long_values: false };
+    const LIMITS: Limits = Limits {
+        rows: 1,
+        bytes: MOST_RESULT_BYTES,
+        memory_bytes: 1,
+        long_values: false,
+    };
 
     /// The result of [`LargeResults::acquire`], or `None` if it has to wait.
     fn acquires(large: &mut LargeResults) -> Option<bool> {
         let mut taking = std::pin::pin!(large.acquire());
-        match taking.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        match taking
+            .as_mut()
+            .poll(&mut Context::from_waker(Waker::noop()))
+        {
             Poll::Ready(taken) => Some(taken),
             Poll::Pending => None,
         }
@@ -81,7 +96,10 @@ mod tests {
         let (waiting, holding) = calls.split_last_mut().unwrap();
         for large in holding.iter_mut() {
             assert_eq!(large.reply_bytes(LIMITS), SMALL);
-            assert_eq!((acquires(large), acquires(large)), (Some(true), Some(false)));
+            assert_eq!(
+                (acquires(large), acquires(large)),
+                (Some(true), Some(false))
+            );
             assert_eq!(large.reply_bytes(LIMITS), MOST_RESULT_BYTES + RUN_OVERHEAD);
         }
         assert_eq!(acquires(waiting), None);

@@ -1,4 +1,5 @@
-//! Where statements run: SQLite in cells, PostgreSQL on a server of the operator's. Both are asked the same way.
+//! Where statements run: SQLite in cells, PostgreSQL on a server of the operator's. Both are asked
+//! the same way.
 
 mod asking;
 mod cells;
@@ -20,8 +21,8 @@ pub(crate) use large::LargeResults;
 /// Longest wall time of a request that runs predictions.
 pub(crate) const FOR_PREDICTIONS: Duration = Duration::from_secs(120);
 
-/// Longest wall time of a request that runs golds: shorter, so that a prediction as slow as the gold never exceeds its
-/// own.
+/// Longest wall time of a request that runs golds: shorter, so that a prediction as slow as the
+/// gold never exceeds its own.
 pub(crate) const FOR_GOLDS: Duration = Duration::from_secs(40);
 
 /// How statements are run.
@@ -31,7 +32,8 @@ pub(crate) struct Terms {
     pub(crate) limits: Limits,
     /// Whether rows are asked for in another order where the statement leaves it open.
     pub(crate) reverse: bool,
-    /// Longest wall time of a request to a cell. Exceeding it matters only if the cell used a processor meanwhile.
+    /// Longest wall time of a request to a cell. Exceeding it matters only if the cell used a
+    /// processor meanwhile.
     pub(crate) longest: Duration,
 }
 
@@ -42,8 +44,8 @@ pub(crate) struct Attempt {
     pub(crate) deterministic: bool,
 }
 
-/// Receives the runs of statements: the index of the statement, and its run on the next database. Returns whether to
-/// run it on further ones.
+/// Receives the runs of statements: the index of the statement, and its run on the next database.
+/// Returns whether to run it on further ones.
 pub(crate) type Each<'a> = dyn FnMut(usize, Attempt) -> bool + Send + 'a;
 
 /// Why there is no database, or no description of it.
@@ -88,11 +90,16 @@ pub struct Queries {
 }
 
 impl Queries {
-    /// Queries in these cells, and on this server if there is one. The results of the golds of a task over all its
-    /// databases may have at most `result_bytes`, and so may those of a prediction.
+    /// Queries in these cells, and on this server if there is one. The results of the golds of a
+    /// task over all its databases may have at most `result_bytes`, and so may those of a
+    /// prediction.
     #[must_use]
     pub fn new(cells: Cells, server: Option<Arc<dyn Server>>, result_bytes: u64) -> Self {
-        Self { cells: InCells::new(cells), server, result_bytes }
+        Self {
+            cells: InCells::new(cells),
+            server,
+            result_bytes,
+        }
     }
 
     /// Most bytes of result rows of the golds of a task, and of a prediction.
@@ -113,11 +120,19 @@ impl Queries {
     }
 
     /// Makes a database of what a task gives.
-    pub(crate) async fn build(&self, dialect: Dialect, source: &Source) -> Result<Database, Unbuilt> {
+    pub(crate) async fn build(
+        &self,
+        dialect: Dialect,
+        source: &Source,
+    ) -> Result<Database, Unbuilt> {
         match dialect {
             Dialect::Sqlite => {
                 let image = source.image.clone().map(ByteBuf::from);
-                let build = Build { image, scripts: source.scripts.clone(), rows: None };
+                let build = Build {
+                    image,
+                    scripts: source.scripts.clone(),
+                    rows: None,
+                };
                 self.cells.build(build).await.map(Database::Image)
             }
             Dialect::Postgres => {
@@ -132,10 +147,16 @@ impl Queries {
     }
 
     /// Makes a database like another, with other rows.
-    pub(crate) async fn with_rows(&self, base: &Database, rows: Vec<TableRows>) -> Result<Database, Unbuilt> {
+    pub(crate) async fn with_rows(
+        &self,
+        base: &Database,
+        rows: Vec<TableRows>,
+    ) -> Result<Database, Unbuilt> {
         match base {
             Database::Image(held) => self.cells.with_rows(held, rows).await.map(Database::Image),
-            Database::OnServer(_) => Err(Unbuilt::Task("variants are generated for SQLite only".to_owned())),
+            Database::OnServer(_) => Err(Unbuilt::Task(
+                "variants are generated for SQLite only".to_owned(),
+            )),
         }
     }
 
@@ -167,9 +188,9 @@ impl Queries {
         found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a cell gave no answer"))
     }
 
-    /// Runs statements, each on these databases in order, within the steps of each database if steps are counted.
-    /// Passes the runs to `each`, in order for each statement. A statement ends with the first database on which it
-    /// does not return rows.
+    /// Runs statements, each on these databases in order, within the steps of each database if
+    /// steps are counted. Passes the runs to `each`, in order for each statement. A statement ends
+    /// with the first database on which it does not return rows.
     pub(crate) async fn run(
         &self,
         statements: &[&str],
@@ -190,10 +211,19 @@ impl Queries {
         }
         for (place, sql) in statements.iter().enumerate() {
             for (database, _) in on {
-                let ran = self.server()?.run(database.name(), sql, terms.limits, terms.reverse).await;
+                let ran = self
+                    .server()?
+                    .run(database.name(), sql, terms.limits, terms.reverse)
+                    .await;
                 let ran = ran.map_err(|error| unreachable(&error))?;
                 let gave_rows = ran.end == End::Rows;
-                let goes_on = each(place, Attempt { ran: Arc::new(ran), deterministic: false });
+                let goes_on = each(
+                    place,
+                    Attempt {
+                        ran: Arc::new(ran),
+                        deterministic: false,
+                    },
+                );
                 if !(goes_on && gave_rows) {
                     break;
                 }

@@ -4,7 +4,8 @@ use assay_cell::query::End;
 
 use super::{Attempt, Each};
 
-/// For each statement the number of databases that are done; all of them if no further one is needed.
+/// For each statement the number of databases that are done; all of them if no further one is
+/// needed.
 pub(super) struct Progress {
     done: Vec<usize>,
     databases: usize,
@@ -12,7 +13,10 @@ pub(super) struct Progress {
 
 impl Progress {
     pub(super) fn new(statements: usize, databases: usize) -> Self {
-        Self { done: vec![0; statements], databases }
+        Self {
+            done: vec![0; statements],
+            databases,
+        }
     }
 
     /// The first unfinished statement and its next database; `None` at the end.
@@ -21,10 +25,12 @@ impl Progress {
         Some((statement, self.done[statement]))
     }
 
-    /// The statement of [`Self::next`], and later ones that are next on the same database and whose run there is not
-    /// `known`.
+    /// The statement of [`Self::next`], and later ones that are next on the same database and whose
+    /// run there is not `known`.
     pub(super) fn batch(&self, known: impl Fn(usize) -> bool) -> Vec<usize> {
-        let Some((first, database)) = self.next() else { return Vec::new() };
+        let Some((first, database)) = self.next() else {
+            return Vec::new();
+        };
         let others = first + 1..self.done.len();
         let wanted = others.filter(|other| self.done[*other] == database && !known(*other));
         std::iter::once(first).chain(wanted).collect()
@@ -42,7 +48,11 @@ impl Progress {
         if self.done[statement] < self.databases {
             let gave_rows = attempt.ran.end == End::Rows;
             let goes_on = each(statement, attempt) && gave_rows;
-            self.done[statement] = if goes_on { self.done[statement] + 1 } else { self.databases };
+            self.done[statement] = if goes_on {
+                self.done[statement] + 1
+            } else {
+                self.databases
+            };
         }
     }
 }
@@ -56,7 +66,10 @@ mod tests {
     use super::*;
 
     fn attempt(end: End) -> Attempt {
-        Attempt { ran: Arc::new(Ran::ended(end)), deterministic: true }
+        Attempt {
+            ran: Arc::new(Ran::ended(end)),
+            deterministic: true,
+        }
     }
 
     #[test]
@@ -70,7 +83,10 @@ mod tests {
         assert_eq!(progress.batch(|_| false), [0, 1]);
         assert_eq!(progress.batch(|other| other == 1), [0]);
         progress.record(attempt(End::Rows), &mut each);
-        assert_eq!((progress.next(), progress.batch(|_| false)), (Some((0, 1)), vec![0]));
+        assert_eq!(
+            (progress.next(), progress.batch(|_| false)),
+            (Some((0, 1)), vec![0])
+        );
         progress.record(attempt(End::Rows), &mut each);
         progress.record_for(1, attempt(End::Rows), &mut each);
         progress.record_for(1, attempt(End::Rows), &mut each);

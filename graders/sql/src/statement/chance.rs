@@ -4,23 +4,41 @@ use super::lex::{Token, tokens};
 use crate::task::Dialect;
 
 /// Window functions that tell apart rows that tie.
-const NUMBERING: &[&str] = &["row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"];
+const NUMBERING: &[&str] = &[
+    "row_number",
+    "ntile",
+    "lag",
+    "lead",
+    "first_value",
+    "last_value",
+    "nth_value",
+];
 
 /// Functions whose value nobody knows before.
-const RANDOM: &[&str] = &["random", "randomblob", "gen_random_uuid", "uuid_generate_v4"];
+const RANDOM: &[&str] = &[
+    "random",
+    "randomblob",
+    "gen_random_uuid",
+    "uuid_generate_v4",
+];
 
 /// Whether a statement draws numbers at random.
 pub(crate) fn is_random(sql: &str, dialect: Dialect) -> bool {
     let all = tokens(sql, dialect);
-    all.windows(2).any(|pair| pair[1].text == "(" && RANDOM.iter().any(|function| pair[0].is(function)))
+    all.windows(2)
+        .any(|pair| pair[1].text == "(" && RANDOM.iter().any(|function| pair[0].is(function)))
 }
 
-/// The statement with its ties in another order, and in the reverse of that; `None` where it takes no part of a tie.
+/// The statement with its ties in another order, and in the reverse of that; `None` where it takes
+/// no part of a tie.
 ///
-/// Reading tables backwards does not show this: where a statement sorts, SQLite reads forwards all the same.
+/// Reading tables backwards does not show this: where a statement sorts, SQLite reads forwards all
+/// the same.
 pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
     let all = tokens(sql, dialect);
-    let mut places: Vec<usize> = (0..all.len()).filter_map(|at| end_of_terms(&all, at)).collect();
+    let mut places: Vec<usize> = (0..all.len())
+        .filter_map(|at| end_of_terms(&all, at))
+        .collect();
     if places.is_empty() {
         return None;
     }
@@ -48,30 +66,54 @@ fn end_of_terms(all: &[Token<'_>], at: usize) -> Option<usize> {
     all.get(at + 1).filter(|token| token.is("by"))?;
     let depth = order.depth;
     let inside = || {
-        all[at + 2..].iter().take_while(|token| token.depth >= depth && !(token.depth == depth && token.text == ";"))
+        all[at + 2..].iter().take_while(|token| {
+            token.depth >= depth && !(token.depth == depth && token.text == ";")
+        })
     };
     let same = |token: &&Token<'_>| token.depth == depth;
-    let cuts = inside().filter(same).find(|token| token.is("limit") || token.is("fetch") || token.is("offset"));
-    let ends =
-        |token: &&Token<'_>| ["limit", "fetch", "offset", "rows", "range", "groups"].iter().any(|word| token.is(word));
-    let last = inside().take_while(|token| !(same(token) && ends(token))).last()?;
+    let cuts = inside()
+        .filter(same)
+        .find(|token| token.is("limit") || token.is("fetch") || token.is("offset"));
+    let ends = |token: &&Token<'_>| {
+        ["limit", "fetch", "offset", "rows", "range", "groups"]
+            .iter()
+            .any(|word| token.is(word))
+    };
+    let last = inside()
+        .take_while(|token| !(same(token) && ends(token)))
+        .last()?;
     let counts_rows = inside().filter(same).any(|token| token.is("rows"));
     (cuts.is_some() || counts_rows || numbers(all, at, depth)).then_some(last.span.end)
 }
 
 /// Whether the parenthesis around this token is the window of a function that numbers rows.
 fn numbers(all: &[Token<'_>], at: usize, depth: usize) -> bool {
-    let Some(open) = all[..at].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth) else {
+    let Some(open) = all[..at]
+        .iter()
+        .rposition(|token| token.text == "(" && token.depth + 1 == depth)
+    else {
         return false;
     };
     // A window with a name: of whichever function uses it.
-    if open.checked_sub(1).is_some_and(|before| all[before].is("as")) && all.iter().any(|token| token.is("window")) {
-        return all.iter().any(|token| NUMBERING.iter().any(|function| token.is(function)));
+    if open
+        .checked_sub(1)
+        .is_some_and(|before| all[before].is("as"))
+        && all.iter().any(|token| token.is("window"))
+    {
+        return all
+            .iter()
+            .any(|token| NUMBERING.iter().any(|function| token.is(function)));
     }
     let over = open.checked_sub(1).filter(|over| all[*over].is("over"));
-    let Some(close) = over.and_then(|over| over.checked_sub(1)) else { return false };
-    let arguments = all[..close].iter().rposition(|token| token.text == "(" && token.depth + 1 == depth);
-    let name = arguments.and_then(|open| open.checked_sub(1)).and_then(|name| all.get(name));
+    let Some(close) = over.and_then(|over| over.checked_sub(1)) else {
+        return false;
+    };
+    let arguments = all[..close]
+        .iter()
+        .rposition(|token| token.text == "(" && token.depth + 1 == depth);
+    let name = arguments
+        .and_then(|open| open.checked_sub(1))
+        .and_then(|name| all.get(name));
     name.is_some_and(|name| NUMBERING.iter().any(|function| name.is(function)))
 }
 
@@ -111,14 +153,21 @@ mod tests {
     fn subqueries_among_the_terms_are_shuffled_too() {
         assert_eq!(
             of("select a from t order by (select b from u order by c limit 1), d limit 3").unwrap(),
-            "select a from t order by (select b from u order by c, random() limit 1), d, random() limit 3"
+            "select a from t order by (select b from u order by c, random() limit 1), d, random() \
+             limit 3"
         );
     }
 
     #[test]
     fn random_numbers_are_seen() {
-        assert!(is_random("select a from t order by RANDOM ()", Dialect::Sqlite));
-        assert!(!is_random("select random, 'random()' from t -- random()", Dialect::Sqlite));
+        assert!(is_random(
+            "select a from t order by RANDOM ()",
+            Dialect::Sqlite
+        ));
+        assert!(!is_random(
+            "select random, 'random()' from t -- random()",
+            Dialect::Sqlite
+        ));
     }
 
     #[test]

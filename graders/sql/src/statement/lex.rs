@@ -45,7 +45,9 @@ impl Token<'_> {
             if inside.clone().next_back() == Some(close) {
                 inside.next_back();
             }
-            inside.as_str().replace(&format!("{close}{close}"), &close.to_string())
+            inside
+                .as_str()
+                .replace(&format!("{close}{close}"), &close.to_string())
         };
         match self.kind {
             Kind::Word => self.text.to_lowercase(),
@@ -60,7 +62,11 @@ impl Token<'_> {
 
 /// The tokens of a text, comments and blanks left out.
 pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
-    let mut lexer = Lexer { text, at: 0, dialect };
+    let mut lexer = Lexer {
+        text,
+        at: 0,
+        dialect,
+    };
     let mut found = Vec::new();
     let mut depth = 0usize;
     while let Some((kind, span)) = lexer.next() {
@@ -68,7 +74,12 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
         if token == ")" {
             depth = depth.saturating_sub(1);
         }
-        found.push(Token { kind, text: token, depth, span });
+        found.push(Token {
+            kind,
+            text: token,
+            depth,
+            span,
+        });
         if token == "(" {
             depth += 1;
         }
@@ -78,7 +89,12 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
 
 /// The first token of a text in lower case; `None` for one of blanks and comments alone.
 pub(crate) fn first_word(text: &str, dialect: Dialect) -> Option<String> {
-    let (_, span) = Lexer { text, at: 0, dialect }.next()?;
+    let (_, span) = Lexer {
+        text,
+        at: 0,
+        dialect,
+    }
+    .next()?;
     Some(text[span].to_lowercase())
 }
 
@@ -114,7 +130,10 @@ impl<'a> Lexer<'a> {
     fn skip(&mut self) {
         loop {
             let rest = self.rest();
-            let blank = rest.len() - rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}').len();
+            let blank = rest.len()
+                - rest
+                    .trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}')
+                    .len();
             self.at += blank;
             let rest = self.rest();
             if rest.starts_with("--") {
@@ -172,11 +191,18 @@ impl<'a> Lexer<'a> {
     /// A text between `$tag$` and `$tag$`.
     fn dollars(&mut self) -> bool {
         let rest = self.rest();
-        let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else { return false };
-        if !tag[1..tag.len() - 1].chars().all(|c| c.is_alphanumeric() || c == '_') {
+        let Some(tag) = rest[1..].find('$').map(|end| &rest[..end + 2]) else {
+            return false;
+        };
+        if !tag[1..tag.len() - 1]
+            .chars()
+            .all(|c| c.is_alphanumeric() || c == '_')
+        {
             return false;
         }
-        self.at += rest[tag.len()..].find(tag).map_or(rest.len(), |end| end + 2 * tag.len());
+        self.at += rest[tag.len()..]
+            .find(tag)
+            .map_or(rest.len(), |end| end + 2 * tag.len());
         true
     }
 
@@ -205,18 +231,30 @@ impl<'a> Lexer<'a> {
 
     fn word(&mut self) -> Kind {
         let rest = self.rest();
-        let end = rest.find(|c: char| !(is_word_start(c) || c.is_ascii_digit() || c == '$')).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(is_word_start(c) || c.is_ascii_digit() || c == '$'))
+            .unwrap_or(rest.len());
         self.at += end;
         // `E'…'` and `X'…'`: the letter belongs to the text.
-        let is_prefix = end == 1 && self.rest().starts_with('\'') && rest.starts_with(['x', 'X', 'e', 'E', 'b', 'B']);
+        let is_prefix = end == 1
+            && self.rest().starts_with('\'')
+            && rest.starts_with(['x', 'X', 'e', 'E', 'b', 'B']);
         let escapes = self.dialect == Dialect::Postgres && rest.starts_with(['e', 'E']);
-        if is_prefix { self.delimited('\'', Kind::Symbol, escapes) } else { Kind::Word }
+        if is_prefix {
+            self.delimited('\'', Kind::Symbol, escapes)
+        } else {
+            Kind::Word
+        }
     }
 
     fn symbol(&mut self, first: char) -> Kind {
-        const LONG: &[&str] = &["->>", "||", "<=", ">=", "<>", "!=", "==", "->", "<<", ">>", "::"];
-        let length =
-            LONG.iter().find(|long| self.rest().starts_with(**long)).map_or(first.len_utf8(), |long| long.len());
+        const LONG: &[&str] = &[
+            "->>", "||", "<=", ">=", "<>", "!=", "==", "->", "<<", ">>", "::",
+        ];
+        let length = LONG
+            .iter()
+            .find(|long| self.rest().starts_with(**long))
+            .map_or(first.len_utf8(), |long| long.len());
         self.at += length;
         Kind::Symbol
     }
@@ -231,7 +269,10 @@ mod tests {
     use super::*;
 
     fn texts(sql: &str) -> Vec<&str> {
-        tokens(sql, Dialect::Sqlite).into_iter().map(|token| token.text).collect()
+        tokens(sql, Dialect::Sqlite)
+            .into_iter()
+            .map(|token| token.text)
+            .collect()
     }
 
     #[test]
@@ -260,13 +301,19 @@ mod tests {
 
     #[test]
     fn numbers_and_symbols() {
-        assert_eq!(texts("1.5e-3+.5>=x->>'a'"), ["1.5e-3", "+", ".5", ">=", "x", "->>", "'a'"]);
+        assert_eq!(
+            texts("1.5e-3+.5>=x->>'a'"),
+            ["1.5e-3", "+", ".5", ">=", "x", "->>", "'a'"]
+        );
         assert_eq!(texts("é_1 x'00'"), ["é_1", "x'00'"]);
     }
 
     #[test]
     fn depth_counts_parentheses_around() {
-        let depths: Vec<_> = tokens("a(b(c))d)", Dialect::Sqlite).into_iter().map(|token| token.depth).collect();
+        let depths: Vec<_> = tokens("a(b(c))d)", Dialect::Sqlite)
+            .into_iter()
+            .map(|token| token.depth)
+            .collect();
         assert_eq!(depths, [0, 0, 1, 1, 2, 1, 0, 0, 0]);
     }
 }

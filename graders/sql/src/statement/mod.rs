@@ -1,4 +1,5 @@
-//! What can be known of a statement from its text alone: tokens, the order it asks for, what it compares with.
+//! What can be known of a statement from its text alone: tokens, the order it asks for, what it
+//! compares with.
 
 mod chance;
 mod lex;

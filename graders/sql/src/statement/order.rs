@@ -1,4 +1,5 @@
-//! The order a statement asks for: its `ORDER BY` outside all parentheses, and how to tell which of its rows are ties.
+//! The order a statement asks for: its `ORDER BY` outside all parentheses, and how to tell which of
+//! its rows are ties.
 
 use super::LONGEST;
 use super::lex::{Kind, Token, tokens};
@@ -7,13 +8,15 @@ use crate::task::Dialect;
 /// What a statement says about the order of its rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ordering {
-    /// The statement with one more column: equal for rows that tie, growing from one tie to the next. The first that runs counts.
+    /// The statement with one more column: equal for rows that tie, growing from one tie to the
+    /// next. The first that runs counts.
     pub(crate) ranked: Vec<String>,
     /// The same without a limit on rows, where there is one.
     pub(crate) unlimited: Vec<String>,
     /// The terms as they are written, without direction.
     terms: Vec<Vec<String>>,
-    /// The columns as they are written, without names; `None` where a star hides how many there are.
+    /// The columns as they are written, without names; `None` where a star hides how many there
+    /// are.
     items: Option<Vec<Item>>,
 }
 
@@ -48,33 +51,63 @@ const AFTER_COLUMNS: &[&str] = &[
 pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
     let all = tokens(sql, dialect);
     let outer: Vec<&Token<'_>> = all.iter().filter(|token| token.depth == 0).collect();
-    let order = outer.windows(2).rposition(|pair| pair[0].is("order") && pair[1].is("by"))?;
-    let ends = |token: &&&Token<'_>| token.text == ";" || AFTER_TERMS.iter().any(|word| token.is(word));
+    let order = outer
+        .windows(2)
+        .rposition(|pair| pair[0].is("order") && pair[1].is("by"))?;
+    let ends =
+        |token: &&&Token<'_>| token.text == ";" || AFTER_TERMS.iter().any(|word| token.is(word));
     let from = outer[order + 1].span.end;
-    let to = outer[order + 2..].iter().find(ends).map_or(sql.len(), |token| token.span.start);
+    let to = outer[order + 2..]
+        .iter()
+        .find(ends)
+        .map_or(sql.len(), |token| token.span.start);
     let terms = split(&all, from, to);
-    let written = terms.iter().map(|term| normal(strip_direction(term))).collect();
-    let simple =
-        !outer.iter().any(|token| ["union", "intersect", "except", "values"].iter().any(|word| token.is(word)));
+    let written = terms
+        .iter()
+        .map(|term| normal(strip_direction(term)))
+        .collect();
+    let simple = !outer.iter().any(|token| {
+        ["union", "intersect", "except", "values"]
+            .iter()
+            .any(|word| token.is(word))
+    });
     // In text that is not a statement the first `select` may come after the order.
-    let select = outer[..order].iter().position(|token| token.is("select")).filter(|_| simple);
+    let select = outer[..order]
+        .iter()
+        .position(|token| token.is("select"))
+        .filter(|_| simple);
     let Some(select) = select else {
-        return Some(Ordering { ranked: Vec::new(), unlimited: Vec::new(), terms: written, items: None });
+        return Some(Ordering {
+            ranked: Vec::new(),
+            unlimited: Vec::new(),
+            terms: written,
+            items: None,
+        });
     };
-    let distinct = outer.get(select + 1).is_some_and(|token| token.is("distinct"));
-    let skipped = usize::from(distinct || outer.get(select + 1).is_some_and(|token| token.is("all")));
+    let distinct = outer
+        .get(select + 1)
+        .is_some_and(|token| token.is("distinct"));
+    let skipped =
+        usize::from(distinct || outer.get(select + 1).is_some_and(|token| token.is("all")));
     let begin = outer[select + skipped].span.end;
     let after = |token: &&&Token<'_>| AFTER_COLUMNS.iter().any(|word| token.is(word));
-    let end = outer[select + 1..].iter().find(after).map_or(sql.len(), |token| token.span.start);
+    let end = outer[select + 1..]
+        .iter()
+        .find(after)
+        .map_or(sql.len(), |token| token.span.start);
     let items = columns(sql, &split(&all, begin, end));
     let (mut ranked, mut unlimited) = (Vec::new(), Vec::new());
     // A rank beside the columns would change what is distinct.
     if !distinct {
         for inside in [false, true] {
             if let Some(over) = resolved_terms(sql, &terms, items.as_deref(), inside) {
-                let statement =
-                    format!("{}, dense_rank() over (order by {over}) {}", &sql[..end].trim_end(), &sql[end..]);
-                let rows_are_limited = to < sql.len() && !sql[to..].trim().trim_start_matches(';').is_empty();
+                let statement = format!(
+                    "{}, dense_rank() over (order by {over}) {}",
+                    &sql[..end].trim_end(),
+                    &sql[end..]
+                );
+                let rows_are_limited =
+                    to < sql.len() && !sql[to..].trim().trim_start_matches(';').is_empty();
                 if rows_are_limited {
                     let whole = &statement[..statement.len() - (sql.len() - to)];
                     unlimited.push(whole.to_owned());
@@ -85,11 +118,17 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
             }
         }
     }
-    Some(Ordering { ranked, unlimited, terms: written, items })
+    Some(Ordering {
+        ranked,
+        unlimited,
+        terms: written,
+        items,
+    })
 }
 
 impl Ordering {
-    /// The columns of the result that are the keys of the order, by index; `None` when a key is no column.
+    /// The columns of the result that are the keys of the order, by index; `None` when a key is no
+    /// column.
     pub(crate) fn key_columns(&self, names: &[String]) -> Option<Vec<usize>> {
         let place = |term: &Vec<String>| {
             if let [number] = term.as_slice()
@@ -98,11 +137,16 @@ impl Ordering {
                 return place.checked_sub(1).filter(|place| *place < names.len());
             }
             if let [name] = term.as_slice()
-                && let Some(place) = names.iter().position(|column| column.eq_ignore_ascii_case(name))
+                && let Some(place) = names
+                    .iter()
+                    .position(|column| column.eq_ignore_ascii_case(name))
             {
                 return Some(place);
             }
-            self.items.as_ref()?.iter().position(|item| item.expression == *term)
+            self.items
+                .as_ref()?
+                .iter()
+                .position(|item| item.expression == *term)
         };
         self.terms.iter().map(place).collect()
     }
@@ -111,7 +155,10 @@ impl Ordering {
 /// The tokens between two places, split at commas outside parentheses.
 fn split<'a, 'b>(all: &'b [Token<'a>], from: usize, to: usize) -> Vec<Vec<&'b Token<'a>>> {
     let mut parts: Vec<Vec<&Token<'_>>> = vec![Vec::new()];
-    for token in all.iter().filter(|token| token.span.start >= from && token.span.end <= to) {
+    for token in all
+        .iter()
+        .filter(|token| token.span.start >= from && token.span.end <= to)
+    {
         if token.depth == 0 && token.text == "," {
             parts.push(Vec::new());
         } else if let Some(part) = parts.last_mut() {
@@ -125,7 +172,9 @@ fn split<'a, 'b>(all: &'b [Token<'a>], from: usize, to: usize) -> Vec<Vec<&'b To
 fn strip_direction<'a, 'b>(mut term: &'b [&'b Token<'a>]) -> &'b [&'b Token<'a>] {
     while let Some((last, rest)) = term.split_last() {
         if last.depth > 0
-            || !["asc", "desc", "nulls", "first", "last"].iter().any(|word| last.is(word))
+            || !["asc", "desc", "nulls", "first", "last"]
+                .iter()
+                .any(|word| last.is(word))
             || rest.is_empty()
         {
             break;
@@ -136,13 +185,23 @@ fn strip_direction<'a, 'b>(mut term: &'b [&'b Token<'a>]) -> &'b [&'b Token<'a>]
 }
 
 fn normal(term: &[&Token<'_>]) -> Vec<String> {
-    term.iter().map(|token| if token.kind == Kind::Text { token.text.to_owned() } else { token.content() }).collect()
+    term.iter()
+        .map(|token| {
+            if token.kind == Kind::Text {
+                token.text.to_owned()
+            } else {
+                token.content()
+            }
+        })
+        .collect()
 }
 
 /// The columns of a `SELECT`; `None` with a star among them.
 fn columns(sql: &str, parts: &[Vec<&Token<'_>>]) -> Option<Vec<Item>> {
     let item = |part: &Vec<&Token<'_>>| {
-        let [.., last] = part.as_slice() else { return None };
+        let [.., last] = part.as_slice() else {
+            return None;
+        };
         if last.text == "*" {
             return None;
         }
@@ -151,11 +210,17 @@ fn columns(sql: &str, parts: &[Vec<&Token<'_>>]) -> Option<Vec<Item>> {
             [body @ .., keyword, name] if names && keyword.is("as") && keyword.depth == 0 => {
                 (body, Some(name.content()))
             }
-            [body @ .., before, name] if names && ends_value(before) => (&part[..=body.len()], Some(name.content())),
+            [body @ .., before, name] if names && ends_value(before) => {
+                (&part[..=body.len()], Some(name.content()))
+            }
             whole => (whole, None),
         };
         let text = &sql[body.first()?.span.start..body.last()?.span.end];
-        Some(Item { expression: normal(body), text: text.to_owned(), name })
+        Some(Item {
+            expression: normal(body),
+            text: text.to_owned(),
+            name,
+        })
     };
     parts.iter().map(item).collect()
 }
@@ -171,16 +236,21 @@ fn ends_value(token: &Token<'_>) -> bool {
 
 fn is_operator(token: &Token<'_>) -> bool {
     [
-        "and", "or", "not", "is", "in", "like", "glob", "between", "collate", "escape", "regexp", "from", "isnull",
-        "notnull",
+        "and", "or", "not", "is", "in", "like", "glob", "between", "collate", "escape", "regexp",
+        "from", "isnull", "notnull",
     ]
     .iter()
     .any(|word| token.is(word))
 }
 
-/// All terms, with names of result columns replaced by their expressions; `None` if one cannot be written so, or if
-/// together they are too long to run.
-fn resolved_terms(sql: &str, terms: &[Vec<&Token<'_>>], items: Option<&[Item]>, inside: bool) -> Option<String> {
+/// All terms, with names of result columns replaced by their expressions; `None` if one cannot be
+/// written so, or if together they are too long to run.
+fn resolved_terms(
+    sql: &str,
+    terms: &[Vec<&Token<'_>>],
+    items: Option<&[Item]>,
+    inside: bool,
+) -> Option<String> {
     let mut written = String::new();
     for term in terms {
         if !written.is_empty() {
@@ -194,14 +264,22 @@ fn resolved_terms(sql: &str, terms: &[Vec<&Token<'_>>], items: Option<&[Item]>, 
     Some(written)
 }
 
-/// A term as it reads where the names of columns are not known. `inside` also replaces names within an expression.
-fn resolved(sql: &str, term: &[&Token<'_>], items: Option<&[Item]>, inside: bool) -> Option<String> {
+/// A term as it reads where the names of columns are not known. `inside` also replaces names within
+/// an expression.
+fn resolved(
+    sql: &str,
+    term: &[&Token<'_>],
+    items: Option<&[Item]>,
+    inside: bool,
+) -> Option<String> {
     let body = strip_direction(term);
     let (first, last) = (body.first()?, body.last()?);
     let direction = &sql[last.span.end..term.last()?.span.end];
     let named = |token: &Token<'_>| {
         let name = matches!(token.kind, Kind::Word | Kind::Quoted).then(|| token.content())?;
-        items?.iter().find(|item| item.name.as_deref() == Some(&name))
+        items?
+            .iter()
+            .find(|item| item.name.as_deref() == Some(&name))
     };
     let text = match body {
         [number] if number.kind == Kind::Number => {
@@ -214,7 +292,9 @@ fn resolved(sql: &str, term: &[&Token<'_>], items: Option<&[Item]>, inside: bool
             let mut at = first.span.start;
             for (index, token) in body.iter().enumerate() {
                 let qualified = index > 0 && body[index - 1].text == ".";
-                let followed = body.get(index + 1).is_some_and(|next| next.text == "." || next.text == "(");
+                let followed = body
+                    .get(index + 1)
+                    .is_some_and(|next| next.text == "." || next.text == "(");
                 if let Some(item) = named(token).filter(|_| !qualified && !followed) {
                     text.push_str(&sql[at..token.span.start]);
                     text.push_str(&format!("({})", item.text));
@@ -244,24 +324,45 @@ mod tests {
     fn only_the_outermost_order_counts() {
         assert_eq!(of("select a from (select a from t order by a)"), None);
         assert_eq!(of("select rank() over (order by a) from t"), None);
-        assert_eq!(of("select 'order by' as \"order by\" from t -- order by a"), None);
+        assert_eq!(
+            of("select 'order by' as \"order by\" from t -- order by a"),
+            None
+        );
         assert!(of("with c as (select 1) select * from c order by 1").is_some());
     }
 
     #[test]
     fn a_rank_is_added_before_from() {
         let ranked =
-            of("select a, count(*) n from t group by a order by n desc, 1, b nulls last limit 3;").unwrap().ranked;
+            of("select a, count(*) n from t group by a order by n desc, 1, b nulls last limit 3;")
+                .unwrap()
+                .ranked;
         assert_eq!(
             ranked[0],
             "select a, count(*) n, dense_rank() over (order by count(*) desc, a, b nulls last) \
              from t group by a order by n desc, 1, b nulls last limit 3;"
         );
         let unlimited = of("select a from t order by b limit 3").unwrap().unlimited;
-        assert_eq!(unlimited[0], "select a, dense_rank() over (order by b) from t order by b ");
-        assert!(of("select a from t order by b;").unwrap().unlimited.is_empty());
-        assert_eq!(of("select distinct a from t order by b").unwrap().ranked, Vec::<String>::new());
-        assert_eq!(of("select a from t union select b from u order by 1").unwrap().ranked, Vec::<String>::new());
+        assert_eq!(
+            unlimited[0],
+            "select a, dense_rank() over (order by b) from t order by b "
+        );
+        assert!(
+            of("select a from t order by b;")
+                .unwrap()
+                .unlimited
+                .is_empty()
+        );
+        assert_eq!(
+            of("select distinct a from t order by b").unwrap().ranked,
+            Vec::<String>::new()
+        );
+        assert_eq!(
+            of("select a from t union select b from u order by 1")
+                .unwrap()
+                .ranked,
+            Vec::<String>::new()
+        );
     }
 
     #[test]
@@ -274,14 +375,19 @@ mod tests {
     #[test]
     fn names_inside_expressions_are_tried_second() {
         let ranked = of("select a+b as s from t order by s*2").unwrap().ranked;
-        assert!(ranked[0].contains("order by s*2)") && ranked[1].contains("order by (a+b)*2)"), "{ranked:?}");
+        assert!(
+            ranked[0].contains("order by s*2)") && ranked[1].contains("order by (a+b)*2)"),
+            "{ranked:?}"
+        );
     }
 
     #[test]
     fn does_not_expand_names_beyond_the_longest_statement() {
         let column = vec!["b"; 5_000].join("+");
         let term = vec!["s"; 5_000].join("+");
-        let ranked = of(&format!("select {column} as s from t order by {term}")).unwrap().ranked;
+        let ranked = of(&format!("select {column} as s from t order by {term}"))
+            .unwrap()
+            .ranked;
         assert_eq!(ranked.len(), 1, "names inside the term stay");
     }
 
@@ -289,8 +395,17 @@ mod tests {
     fn keys_may_be_columns_of_the_result() {
         let names = ["city".to_owned(), "n".to_owned()];
         let keys = |sql: &str| of(sql).unwrap().key_columns(&names);
-        assert_eq!(keys("select city, n from t union select city, n from u order by 2 desc, city"), Some(vec![1, 0]));
-        assert_eq!(keys("select distinct City, n from t order by lower(city)"), None);
-        assert_eq!(keys("select distinct lower(City), n from t order by lower(city)"), Some(vec![0]));
+        assert_eq!(
+            keys("select city, n from t union select city, n from u order by 2 desc, city"),
+            Some(vec![1, 0])
+        );
+        assert_eq!(
+            keys("select distinct City, n from t order by lower(city)"),
+            None
+        );
+        assert_eq!(
+            keys("select distinct lower(City), n from t order by lower(city)"),
+            Some(vec![0])
+        );
     }
 }

@@ -18,7 +18,10 @@ impl Date {
         }
         let mut parts = date.split('-').map(|part| part.parse::<i64>().ok());
         let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
-        let read = Self { day: days(year, month, day), rest: rest.to_owned() };
+        let read = Self {
+            day: days(year, month, day),
+            rest: rest.to_owned(),
+        };
         // Days that are none come out as others.
         (parts.next().is_none() && read.text() == text).then_some(read)
     }
@@ -35,7 +38,10 @@ impl Date {
 
     /// So many days later, with what stands behind another.
     pub(super) fn later(&self, days: i64, like: Option<&Self>) -> Self {
-        Self { day: self.day + days, rest: like.map_or_else(|| self.rest.clone(), |like| like.rest.clone()) }
+        Self {
+            day: self.day + days,
+            rest: like.map_or_else(|| self.rest.clone(), |like| like.rest.clone()),
+        }
     }
 
     /// The same day of another month, or its last.
@@ -43,7 +49,10 @@ impl Date {
         let (year, _, day) = self.parts();
         let mut day = day;
         loop {
-            let moved = Self { day: days(year, month, day), rest: self.rest.clone() };
+            let moved = Self {
+                day: days(year, month, day),
+                rest: self.rest.clone(),
+            };
             if moved.parts().1 == month {
                 return moved;
             }
@@ -84,15 +93,36 @@ mod tests {
     #[test]
     fn dates_are_read_and_moved() {
         let of = |text: &str| Date::read(text.as_bytes());
-        for text in ["1970-01-01", "2024-02-29", "1999-12-31T23:59:59", "2000-03-01 08:00"] {
+        for text in [
+            "1970-01-01",
+            "2024-02-29",
+            "1999-12-31T23:59:59",
+            "2000-03-01 08:00",
+        ] {
             assert_eq!(of(text).unwrap().text(), text);
         }
-        for text in ["2023-02-29", "2024-13-01", "2024-1-01", "24-01-0100", "2024-01-01x", "never"] {
+        for text in [
+            "2023-02-29",
+            "2024-13-01",
+            "2024-1-01",
+            "24-01-0100",
+            "2024-01-01x",
+            "never",
+        ] {
             assert_eq!(of(text), None, "{text}");
         }
-        assert_eq!(of("2024-02-28").unwrap().later(2, None).text(), "2024-03-01");
-        assert_eq!(of("2024-01-31 10:00").unwrap().in_month(2).text(), "2024-02-29 10:00");
-        assert_eq!(Date::beginning("2024").unwrap().later(-1, None).text(), "2023-12-31");
+        assert_eq!(
+            of("2024-02-28").unwrap().later(2, None).text(),
+            "2024-03-01"
+        );
+        assert_eq!(
+            of("2024-01-31 10:00").unwrap().in_month(2).text(),
+            "2024-02-29 10:00"
+        );
+        assert_eq!(
+            Date::beginning("2024").unwrap().later(-1, None).text(),
+            "2023-12-31"
+        );
         assert_eq!(Date::beginning("0024"), None);
     }
 }

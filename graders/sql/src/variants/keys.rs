@@ -1,19 +1,26 @@
-//! Keys and references of a schema, declared and likely, and the order in which tables can be filled.
+//! Keys and references of a schema, declared and likely, and the order in which tables can be
+//! filled.
 
 use assay_cell::query::{ForeignKey, Table, Value};
 
-/// Tables with references that nobody declared, but every row of the base keeps: to the key of another table, and named like it or
-/// made of texts.
+/// Tables with references that nobody declared, but every row of the base keeps: to the key of
+/// another table, and named like it or made of texts.
 pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
     let likely = |table: &Table, column: usize, parent: &Table| {
-        let [key] = parent.keys.first().map_or(&[][..], Vec::as_slice) else { return None };
+        let [key] = parent.keys.first().map_or(&[][..], Vec::as_slice) else {
+            return None;
+        };
         // The sample of a large table does not have all its rows.
         if usize::try_from(parent.count) != Ok(parent.sample.len()) {
             return None;
         }
         let known: Vec<Value<'_>> = parent.sample.rows().map(|row| row[*key]).collect();
-        let values: Vec<Value<'_>> =
-            table.sample.rows().map(|row| row[column]).filter(|value| *value != Value::Null).collect();
+        let values: Vec<Value<'_>> = table
+            .sample
+            .rows()
+            .map(|row| row[column])
+            .filter(|value| *value != Value::Null)
+            .collect();
         let name = table.columns[column].name.to_lowercase();
         let key_name = parent.columns[*key].name.to_lowercase();
         let stem = parent.name.to_lowercase().trim_end_matches('s').to_owned();
@@ -26,24 +33,36 @@ pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
             references: vec![parent.columns[*key].name.clone()],
         })
     };
-    let keyed: Vec<Table> = tables.iter().map(|table| Table { keys: keys_of(table), ..table.clone() }).collect();
+    let keyed: Vec<Table> = tables
+        .iter()
+        .map(|table| Table {
+            keys: keys_of(table),
+            ..table.clone()
+        })
+        .collect();
     let mut led = tables.to_vec();
     for table in &mut led {
         for column in 0..table.columns.len() {
             let own = keys_of(table).iter().any(|key| key.as_slice() == [column]);
-            let declared = table.foreign_keys.iter().any(|key| key.columns.contains(&column));
+            let declared = table
+                .foreign_keys
+                .iter()
+                .any(|key| key.columns.contains(&column));
             if own || declared {
                 continue;
             }
             let parents = keyed.iter().filter(|parent| parent.name != table.name);
-            let found = parents.filter_map(|parent| likely(table, column, parent)).next();
+            let found = parents
+                .filter_map(|parent| likely(table, column, parent))
+                .next();
             table.foreign_keys.extend(found);
         }
     }
     led
 }
 
-/// Sets of columns that are unique. A table without a key is taken to have its first column that could be one.
+/// Sets of columns that are unique. A table without a key is taken to have its first column that
+/// could be one.
 pub(super) fn keys_of(table: &Table) -> Vec<Vec<usize>> {
     let mut keys = table.keys.clone();
     if keys.is_empty() && table.count >= 2 {
@@ -51,7 +70,11 @@ pub(super) fn keys_of(table: &Table) -> Vec<Vec<usize>> {
             let column = &table.columns[*column];
             column.is_distinct && !column.has_null
         };
-        keys.extend((0..table.columns.len()).find(could_be).map(|column| vec![column]));
+        keys.extend(
+            (0..table.columns.len())
+                .find(could_be)
+                .map(|column| vec![column]),
+        );
     }
     keys
 }
@@ -64,11 +87,17 @@ pub(super) fn in_order(tables: &[Table]) -> Vec<(usize, &Table)> {
         let waits = |table: &Table| {
             let refers = |other: &Table| {
                 other.name != table.name
-                    && table.foreign_keys.iter().any(|key| key.table.eq_ignore_ascii_case(&other.name))
+                    && table
+                        .foreign_keys
+                        .iter()
+                        .any(|key| key.table.eq_ignore_ascii_case(&other.name))
             };
             left.iter().any(|(_, other)| refers(other))
         };
-        let next = left.iter().position(|(_, table)| !waits(table)).unwrap_or_default();
+        let next = left
+            .iter()
+            .position(|(_, table)| !waits(table))
+            .unwrap_or_default();
         ordered.push(left.remove(next));
     }
     ordered

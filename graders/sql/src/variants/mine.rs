@@ -24,7 +24,10 @@ pub(crate) struct Mined {
 }
 
 /// Mines statements for constants.
-pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: Dialect) -> Constants {
+pub(crate) fn mine<'a>(
+    statements: impl IntoIterator<Item = &'a str>,
+    dialect: Dialect,
+) -> Constants {
     let mut found = Constants::default();
     for statement in statements {
         let all = tokens(statement, dialect);
@@ -43,9 +46,14 @@ pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: D
             match token.kind {
                 Kind::Number => {
                     let negative = before(1).is_some_and(|sign| sign.text == "-")
-                        && before(2)
-                            .is_none_or(|value| !matches!(value.kind, Kind::Word | Kind::Number | Kind::Quoted));
-                    let text = if negative { format!("-{}", token.text) } else { token.text.to_owned() };
+                        && before(2).is_none_or(|value| {
+                            !matches!(value.kind, Kind::Word | Kind::Number | Kind::Quoted)
+                        });
+                    let text = if negative {
+                        format!("-{}", token.text)
+                    } else {
+                        token.text.to_owned()
+                    };
                     if before(1).is_some_and(|word| word.is("limit") || word.is("offset")) {
                         found.limit = found.limit.max(text.parse().unwrap_or_default());
                     } else {
@@ -53,7 +61,8 @@ pub(crate) fn mine<'a>(statements: impl IntoIterator<Item = &'a str>, dialect: D
                     }
                 }
                 Kind::Text => {
-                    let pattern = before(1).is_some_and(|word| word.is("like") || word.is("glob") || word.is("ilike"));
+                    let pattern = before(1)
+                        .is_some_and(|word| word.is("like") || word.is("glob") || word.is("ilike"));
                     found.text(&token.content(), pattern);
                 }
                 // In SQLite a text may stand in the quotes of a name.
@@ -106,26 +115,46 @@ const NO_FUNCTIONS: &[&str] = &[
 /// Whether this opening parenthesis belongs to a function call.
 fn is_call(all: &[Token<'_>], open: usize) -> bool {
     let before = open.checked_sub(1).map(|before| &all[before]);
-    before.is_some_and(|name| name.kind == Kind::Word && !NO_FUNCTIONS.iter().any(|word| name.is(word)))
+    before.is_some_and(|name| {
+        name.kind == Kind::Word && !NO_FUNCTIONS.iter().any(|word| name.is(word))
+    })
 }
 
 impl Constants {
     fn number(&mut self, text: &str) {
         if let Ok(integer) = text.parse::<i64>() {
-            for near in [integer, integer.saturating_sub(1), integer.saturating_add(1)] {
+            for near in [
+                integer,
+                integer.saturating_sub(1),
+                integer.saturating_add(1),
+            ] {
                 add(&mut self.integers, near);
             }
         }
-        if let Ok(real) =
-            text.parse::<f64>().map_err(drop).and_then(|real| if real.is_finite() { Ok(real) } else { Err(()) })
+        if let Ok(real) = text
+            .parse::<f64>()
+            .map_err(drop)
+            .and_then(|real| if real.is_finite() { Ok(real) } else { Err(()) })
         {
             // A unit of the last digit that is written, a little, and a good deal.
-            let decimals = text.split_once('.').map_or(0, |(_, behind)| behind.len().min(9));
-            #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "at most nine")]
+            let decimals = text
+                .split_once('.')
+                .map_or(0, |(_, behind)| behind.len().min(9));
+            #[expect(
+                clippy::cast_possible_truncation,
+                clippy::cast_possible_wrap,
+                reason = "at most nine"
+            )]
             let unit = 10f64.powi(-(decimals as i32));
-            for near in
-                [real, real - unit, real + unit, real + unit / 1_000.0, real - unit / 2.0, real * 1.1, real * 0.9]
-            {
+            for near in [
+                real,
+                real - unit,
+                real + unit,
+                real + unit / 1_000.0,
+                real - unit / 2.0,
+                real * 1.1,
+                real * 0.9,
+            ] {
                 let rounded = (near * 1e6).round() / 1e6;
                 // Rounding overflows for large numbers, which have no decimals at that scale.
                 let near = if rounded.is_finite() { rounded } else { near };
@@ -143,17 +172,40 @@ impl Constants {
             if text.contains('[') {
                 return;
             }
-            // What fits the pattern, at its barest and with something in every gap, and what does not.
-            let literal = |any: &str, one: &str| text.replace(['%', '*'], any).replace(['_', '?'], one);
+            // What fits the pattern, at its barest and with something in every gap, and what does
+            // not.
+            let literal =
+                |any: &str, one: &str| text.replace(['%', '*'], any).replace(['_', '?'], one);
             let bare = literal("", "a");
-            let swapped = if bare == bare.to_lowercase() { bare.to_uppercase() } else { bare.to_lowercase() };
-            vec![bare, literal("b", "c"), format!("d{}", literal("", "a")), format!("{}e", literal("", "a")), swapped]
+            let swapped = if bare == bare.to_lowercase() {
+                bare.to_uppercase()
+            } else {
+                bare.to_lowercase()
+            };
+            vec![
+                bare,
+                literal("b", "c"),
+                format!("d{}", literal("", "a")),
+                format!("{}e", literal("", "a")),
+                swapped,
+            ]
         } else {
             let swapped = if text == lower { upper } else { lower };
-            vec![text.to_owned(), text.to_owned(), swapped, format!("{text}s")]
+            vec![
+                text.to_owned(),
+                text.to_owned(),
+                swapped,
+                format!("{text}s"),
+            ]
         };
         for text_near in near {
-            add(&mut self.texts, Mined { text: text_near, of: text.to_owned() });
+            add(
+                &mut self.texts,
+                Mined {
+                    text: text_near,
+                    of: text.to_owned(),
+                },
+            );
         }
     }
 }
@@ -170,32 +222,59 @@ mod tests {
 
     #[test]
     fn arguments_are_no_constants() {
-        let found =
-            mine(["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"], Dialect::Sqlite);
-        let texts: Vec<&str> = found.texts.iter().map(|mined| mined.text.as_str()).collect();
-        assert_eq!((texts, found.integers), (vec!["x", "X", "xs"], vec![7, 6, 8]));
+        let found = mine(
+            ["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"],
+            Dialect::Sqlite,
+        );
+        let texts: Vec<&str> = found
+            .texts
+            .iter()
+            .map(|mined| mined.text.as_str())
+            .collect();
+        assert_eq!(
+            (texts, found.integers),
+            (vec!["x", "X", "xs"], vec![7, 6, 8])
+        );
     }
 
     #[test]
     fn parentheses_end_the_arguments() {
-        let found = mine(["select f(g(1), 2, (3)) + 4 from t where (a) > 5) and f(6"], Dialect::Sqlite);
+        let found = mine(
+            ["select f(g(1), 2, (3)) + 4 from t where (a) > 5) and f(6"],
+            Dialect::Sqlite,
+        );
         assert_eq!(found.integers, [3, 2, 4, 5, 6]);
     }
 
     #[test]
     fn large_constants_stay_finite() {
-        let found = mine(["select a from t where a > 1.7e308 and a < 1e400"], Dialect::Sqlite);
+        let found = mine(
+            ["select a from t where a > 1.7e308 and a < 1e400"],
+            Dialect::Sqlite,
+        );
         assert!(found.reals.contains(&1.7e308) && found.reals.iter().all(|real| real.is_finite()));
     }
 
     #[test]
     fn constants_come_with_their_neighbours() {
-        let sql = "select a-1 from t where a > 30 and b = -2.5 and c like '%x_' and d = 'Ann' limit 7";
+        let sql =
+            "select a-1 from t where a > 30 and b = -2.5 and c like '%x_' and d = 'Ann' limit 7";
         let found = mine([sql], Dialect::Sqlite);
         assert_eq!(found.integers, [1, 0, 2, 30, 29, 31]);
-        assert!(found.reals.contains(&-2.5) && found.reals.contains(&-2.6) && found.reals.contains(&30.001));
-        let texts: Vec<&str> = found.texts.iter().map(|mined| mined.text.as_str()).collect();
-        assert_eq!(texts, ["xa", "bxc", "dxa", "xae", "XA", "Ann", "ann", "Anns"]);
+        assert!(
+            found.reals.contains(&-2.5)
+                && found.reals.contains(&-2.6)
+                && found.reals.contains(&30.001)
+        );
+        let texts: Vec<&str> = found
+            .texts
+            .iter()
+            .map(|mined| mined.text.as_str())
+            .collect();
+        assert_eq!(
+            texts,
+            ["xa", "bxc", "dxa", "xae", "XA", "Ann", "ann", "Anns"]
+        );
         assert_eq!(found.limit, 7);
     }
 }

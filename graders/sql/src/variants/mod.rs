@@ -1,5 +1,5 @@
-//! Databases beside the one a task gives: same schema, other rows. A query that is right by coincidence, or by a constant, is
-//! found out there.
+//! Databases beside the one a task gives: same schema, other rows. A query that is right by
+//! coincidence, or by a constant, is found out there.
 
 mod dates;
 mod generate;

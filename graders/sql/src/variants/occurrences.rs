@@ -12,7 +12,10 @@ pub(super) struct Occurrences(HashMap<Vec<u8>, HashSet<(usize, usize)>>);
 impl Occurrences {
     /// Finds the columns of all texts among the constants.
     pub(super) fn of(tables: &[Table], constants: &Constants) -> Self {
-        let texts = constants.texts.iter().map(|mined| (mined.of.as_bytes().to_ascii_lowercase(), HashSet::new()));
+        let texts = constants
+            .texts
+            .iter()
+            .map(|mined| (mined.of.as_bytes().to_ascii_lowercase(), HashSet::new()));
         let mut found: HashMap<Vec<u8>, HashSet<(usize, usize)>> = texts.collect();
         let longest = found.keys().map(Vec::len).max().unwrap_or_default();
         for (at, table) in tables.iter().enumerate() {

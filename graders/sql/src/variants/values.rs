@@ -1,4 +1,5 @@
-//! Values for a column: like those the base shows, close to what the golds compare with, or of its type.
+//! Values for a column: like those the base shows, close to what the golds compare with, or of its
+//! type.
 
 use assay_cell::query::Value;
 
@@ -70,10 +71,23 @@ impl Seen {
                 distinct.push(value);
             }
         }
-        let is_closed = !values.is_empty() && distinct.len() * 2 < values.len().max(6) && distinct.len() <= 24;
-        let read = |value: &Cell| if let Cell::Text(text) = value { Date::read(text) } else { None };
+        let is_closed =
+            !values.is_empty() && distinct.len() * 2 < values.len().max(6) && distinct.len() <= 24;
+        let read = |value: &Cell| {
+            if let Cell::Text(text) = value {
+                Date::read(text)
+            } else {
+                None
+            }
+        };
         let dates: Option<Vec<Date>> = values.iter().map(read).collect();
-        Self { declared: Kind::declared(declared), dates: dates.unwrap_or_default(), values, may_be_null, is_closed }
+        Self {
+            declared: Kind::declared(declared),
+            dates: dates.unwrap_or_default(),
+            values,
+            may_be_null,
+            is_closed,
+        }
     }
 
     /// A constant of the golds that could stand in this column.
@@ -87,32 +101,43 @@ impl Seen {
             Kind::Integer => {
                 let (least, most) = range(&self.values);
                 let fits = |integer: &&i64| {
-                    (**integer >= 0 || least < 0) && (!is_flag(least, most) || (0..=1).contains(*integer))
+                    (**integer >= 0 || least < 0)
+                        && (!is_flag(least, most) || (0..=1).contains(*integer))
                 };
                 let integers: Vec<&i64> = constants.integers.iter().filter(fits).collect();
-                random.pick(&integers).map(|integer| Cell::Integer(**integer))
+                random
+                    .pick(&integers)
+                    .map(|integer| Cell::Integer(**integer))
             }
             Kind::Real => {
                 let (least, most) = real_range(&self.values);
-                let fits = |real: &&f64| (**real >= 0.0 || least < 0.0) && (**real <= 1.0 || most > 1.0 || least < 0.0);
+                let fits = |real: &&f64| {
+                    (**real >= 0.0 || least < 0.0) && (**real <= 1.0 || most > 1.0 || least < 0.0)
+                };
                 let reals: Vec<&f64> = constants.reals.iter().filter(fits).collect();
                 random.pick(&reals).map(|real| Cell::Real(**real))
             }
-            Kind::Text if !self.dates.is_empty() => {
-                self.mined_date(constants, random).map(|date| Cell::Text(date.into_bytes()))
-            }
+            Kind::Text if !self.dates.is_empty() => self
+                .mined_date(constants, random)
+                .map(|date| Cell::Text(date.into_bytes())),
             Kind::Text => {
-                let is_number =
-                    |text: &[u8]| std::str::from_utf8(text).is_ok_and(|text| text.trim().parse::<f64>().is_ok());
+                let is_number = |text: &[u8]| {
+                    std::str::from_utf8(text).is_ok_and(|text| text.trim().parse::<f64>().is_ok())
+                };
                 let numbers = !self.values.is_empty()
-                    && self.values.iter().all(|value| matches!(value, Cell::Text(text) if is_number(text)));
+                    && self
+                        .values
+                        .iter()
+                        .all(|value| matches!(value, Cell::Text(text) if is_number(text)));
                 let fits = |text: &[u8]| !numbers || is_number(text);
                 let texts = constants.texts.iter();
                 let texts: Vec<&str> = texts
                     .filter(|mined| fits(mined.text.as_bytes()) && is_at_home(&mined.of))
                     .map(|mined| mined.text.as_str())
                     .collect();
-                random.pick(&texts).map(|text| Cell::Text(text.as_bytes().to_vec()))
+                random
+                    .pick(&texts)
+                    .map(|text| Cell::Text(text.as_bytes().to_vec()))
             }
             Kind::Blob => None,
         }
@@ -121,11 +146,23 @@ impl Seen {
     /// A date close to those that the golds compare with, whole or in part.
     fn mined_date(&self, constants: &Constants, random: &mut Random) -> Option<String> {
         let like = random.pick(&self.dates)?;
-        let years = constants.integers.iter().filter(|year| (1_000..3_000).contains(*year)).map(i64::to_string);
-        let texts: Vec<String> = constants.texts.iter().map(|mined| mined.of.clone()).chain(years).collect();
+        let years = constants
+            .integers
+            .iter()
+            .filter(|year| (1_000..3_000).contains(*year))
+            .map(i64::to_string);
+        let texts: Vec<String> = constants
+            .texts
+            .iter()
+            .map(|mined| mined.of.clone())
+            .chain(years)
+            .collect();
         let near = |text: &String, random: &mut Random| {
             if let Some(date) = Date::read(text.as_bytes()) {
-                let by = random.pick(&[0, 0, 1, -1, 3, -3, 30, -31, 365, -366]).copied().unwrap_or_default();
+                let by = random
+                    .pick(&[0, 0, 1, -1, 3, -3, 30, -31, 365, -366])
+                    .copied()
+                    .unwrap_or_default();
                 return Some(date.later(by, Some(like)));
             }
             if let Some(beginning) = Date::beginning(text) {
@@ -137,17 +174,30 @@ impl Seen {
                     .unwrap_or_default();
                 return Some(beginning.later(by, Some(like)));
             }
-            let month = text.parse::<i64>().ok().filter(|month| text.len() == 2 && (1..=12).contains(month))?;
+            let month = text
+                .parse::<i64>()
+                .ok()
+                .filter(|month| text.len() == 2 && (1..=12).contains(month))?;
             Some(like.in_month(month))
         };
-        let texts: Vec<&String> = texts.iter().filter(|text| near(text, &mut random.clone()).is_some()).collect();
+        let texts: Vec<&String> = texts
+            .iter()
+            .filter(|text| near(text, &mut random.clone()).is_some())
+            .collect();
         let text = random.pick(&texts)?;
         near(text, random).map(|date| date.text())
     }
 
     fn kind(&self) -> Kind {
         match self.values.first() {
-            Some(Cell::Integer(_)) if self.values.iter().any(|value| matches!(value, Cell::Real(_))) => Kind::Real,
+            Some(Cell::Integer(_))
+                if self
+                    .values
+                    .iter()
+                    .any(|value| matches!(value, Cell::Real(_))) =>
+            {
+                Kind::Real
+            }
             Some(Cell::Integer(_)) => Kind::Integer,
             Some(Cell::Real(_)) => Kind::Real,
             Some(Cell::Text(_)) => Kind::Text,
@@ -168,7 +218,11 @@ impl Seen {
                 let step = (most.saturating_sub(least) / 2).clamp(3, 1_000_000);
                 let value = near.saturating_add(random.between(-step, step));
                 // Counts and ids do not turn negative.
-                Cell::Integer(if least >= 0 { value.saturating_abs() } else { value })
+                Cell::Integer(if least >= 0 {
+                    value.saturating_abs()
+                } else {
+                    value
+                })
             }
             (Kind::Real, Some(Cell::Real(_) | Cell::Integer(_))) => {
                 let (least, most) = real_range(&self.values);
@@ -176,13 +230,25 @@ impl Seen {
                 let share = random.between(-50, 1_050) as f64 / 1_000.0;
                 let value = least + (most - least).max(if most > 1.0 { 4.0 } else { 0.0 }) * share;
                 let value = if least >= 0.0 { value.abs() } else { value };
-                let value = if least >= 0.0 && most <= 1.0 { value.min(1.0) } else { value };
+                let value = if least >= 0.0 && most <= 1.0 {
+                    value.min(1.0)
+                } else {
+                    value
+                };
                 Cell::Real((value * 100.0).round() / 100.0)
             }
             (Kind::Text, _) if !self.dates.is_empty() => {
-                let by = if random.chance(50) { random.between(-5, 5) } else { random.between(-400, 400) };
+                let by = if random.chance(50) {
+                    random.between(-5, 5)
+                } else {
+                    random.between(-400, 400)
+                };
                 Cell::Text(
-                    random.pick(&self.dates).map(|date| date.later(by, None).text()).unwrap_or_default().into_bytes(),
+                    random
+                        .pick(&self.dates)
+                        .map(|date| date.later(by, None).text())
+                        .unwrap_or_default()
+                        .into_bytes(),
                 )
             }
             (Kind::Text, Some(Cell::Text(near))) => Cell::Text(changed(&near, random)),
@@ -226,9 +292,16 @@ impl Kind {
 }
 
 fn range(values: &[Cell]) -> (i64, i64) {
-    let integers =
-        values.iter().filter_map(|value| if let Cell::Integer(integer) = value { Some(*integer) } else { None });
-    integers.fold((i64::MAX, i64::MIN), |(least, most), integer| (least.min(integer), most.max(integer)))
+    let integers = values.iter().filter_map(|value| {
+        if let Cell::Integer(integer) = value {
+            Some(*integer)
+        } else {
+            None
+        }
+    });
+    integers.fold((i64::MAX, i64::MIN), |(least, most), integer| {
+        (least.min(integer), most.max(integer))
+    })
 }
 
 /// Whether integers are yes and no.
@@ -243,12 +316,21 @@ fn real_range(values: &[Cell]) -> (f64, f64) {
         Cell::Integer(integer) => Some(*integer as f64),
         Cell::Null | Cell::Text(_) | Cell::Blob(_) => None,
     });
-    reals.fold((f64::MAX, f64::MIN), |(least, most), real| (least.min(real), most.max(real)))
+    reals.fold((f64::MAX, f64::MIN), |(least, most), real| {
+        (least.min(real), most.max(real))
+    })
 }
 
 fn word(random: &mut Random) -> Vec<u8> {
     let length = 2 + random.below(5);
-    (0..length).map(|_| random.pick(b"abcdefghijklmnopqrstuvwxyz").copied().unwrap_or(b'a')).collect()
+    (0..length)
+        .map(|_| {
+            random
+                .pick(b"abcdefghijklmnopqrstuvwxyz")
+                .copied()
+                .unwrap_or(b'a')
+        })
+        .collect()
 }
 
 /// A text like another: a number stays one.

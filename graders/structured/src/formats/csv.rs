@@ -1,5 +1,6 @@
-//! CSV as RFC 4180 has it, commas only: a header, then rows of as many cells, each an object by the header's names. Read here and
-//! not by a crate, because the one at hand forgives what is broken: a quote that never ends, text behind a closing quote.
+//! CSV as RFC 4180 has it, commas only: a header, then rows of as many cells, each an object by the
+//! header's names. Read here and not by a crate, because the one at hand forgives what is broken: a
+//! quote that never ends, text behind a closing quote.
 
 use std::collections::HashSet;
 
@@ -9,16 +10,28 @@ use super::{MAX_COPIED, MAX_PARTS, short};
 
 /// Reads one table.
 pub(super) fn read(text: &str) -> Result<Json, Broken> {
-    let start = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-    let mut reader = Reader { text: text.trim_end_matches(['\r', '\n']), at: start };
-    let (_, names) = reader.row()?.ok_or_else(|| Broken::new(text.len(), "there is no header"))?;
+    let start = if text.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
+    let mut reader = Reader {
+        text: text.trim_end_matches(['\r', '\n']),
+        at: start,
+    };
+    let (_, names) = reader
+        .row()?
+        .ok_or_else(|| Broken::new(text.len(), "there is no header"))?;
     let mut seen = HashSet::new();
     for (at, name) in &names {
         if name.is_empty() {
             return Err(Broken::new(*at, "a column has no name"));
         }
         if !seen.insert(name.as_str()) {
-            return Err(Broken::new(*at, format!("the column `{}` stands twice", short(name))));
+            return Err(Broken::new(
+                *at,
+                format!("the column `{}` stands twice", short(name)),
+            ));
         }
     }
     let (mut rows, mut parts) = (Vec::new(), 0);
@@ -26,8 +39,12 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
     let length: usize = names.iter().map(|(_, name)| name.len()).sum();
     while let Some((at, cells)) = reader.row()? {
         if cells.len() != names.len() {
-            let reason =
-                format!("the header has {} columns and row {} has {}", names.len(), rows.len() + 1, cells.len());
+            let reason = format!(
+                "the header has {} columns and row {} has {}",
+                names.len(),
+                rows.len() + 1,
+                cells.len()
+            );
             return Err(Broken::new(at, reason));
         }
         parts += 1 + cells.len();
@@ -37,10 +54,15 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
         if (rows.len() + 1).saturating_mul(length) > MAX_COPIED {
             return Err(Broken::new(
                 at,
-                format!("the column names, repeated for each row, exceed {} MiB", MAX_COPIED >> 20),
+                format!(
+                    "the column names, repeated for each row, exceed {} MiB",
+                    MAX_COPIED >> 20
+                ),
             ));
         }
-        let cell = |((_, name), (_, cell)): (&(usize, String), (usize, String))| (name.clone(), Json::Text(cell));
+        let cell = |((_, name), (_, cell)): (&(usize, String), (usize, String))| {
+            (name.clone(), Json::Text(cell))
+        };
         rows.push(Json::Object(names.iter().zip(cells).map(cell).collect()));
     }
     Ok(Json::Array(rows))
@@ -70,7 +92,11 @@ impl Reader<'_> {
             }
         }
         let rest = &self.text[self.at..];
-        self.at += if rest.starts_with("\r\n") { 2 } else { usize::from(!rest.is_empty()) };
+        self.at += if rest.starts_with("\r\n") {
+            2
+        } else {
+            usize::from(!rest.is_empty())
+        };
         Ok(Some((start, cells)))
     }
 
@@ -80,10 +106,17 @@ impl Reader<'_> {
         if !rest.starts_with('"') {
             let end = rest.find([',', '\n', '"']).unwrap_or(rest.len());
             if rest[end..].starts_with('"') {
-                return Err(Broken::new(self.at + end, "a quote stands inside a cell without quotes"));
+                return Err(Broken::new(
+                    self.at + end,
+                    "a quote stands inside a cell without quotes",
+                ));
             }
             let cell = &rest[..end];
-            let cell = if rest[end..].starts_with('\n') { cell.strip_suffix('\r').unwrap_or(cell) } else { cell };
+            let cell = if rest[end..].starts_with('\n') {
+                cell.strip_suffix('\r').unwrap_or(cell)
+            } else {
+                cell
+            };
             self.at += cell.len();
             return Ok(cell.to_owned());
         }
@@ -91,7 +124,9 @@ impl Reader<'_> {
         self.at += 1;
         loop {
             let rest = &self.text[self.at..];
-            let Some(end) = rest.find('"') else { return Err(Broken::new(open, "the quote never ends")) };
+            let Some(end) = rest.find('"') else {
+                return Err(Broken::new(open, "the quote never ends"));
+            };
             cell.push_str(&rest[..end]);
             self.at += end + 1;
             let rest = &self.text[self.at..];
@@ -101,7 +136,10 @@ impl Reader<'_> {
             } else if rest.is_empty() || rest.starts_with([',', '\n']) || rest.starts_with("\r\n") {
                 return Ok(cell);
             } else {
-                return Err(Broken::new(self.at, "something stands behind the closing quote"));
+                return Err(Broken::new(
+                    self.at,
+                    "something stands behind the closing quote",
+                ));
             }
         }
     }
@@ -112,7 +150,9 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        read(text).unwrap_or_else(|broken| panic!("{broken}: {text}")).to_string()
+        read(text)
+            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .to_string()
     }
 
     #[test]
@@ -138,13 +178,25 @@ mod tests {
             let broken = read(text).unwrap_err();
             (broken.at, broken.reason)
         };
-        assert_eq!(broken("a,b\n1,2\n3\n"), (8, "the header has 2 columns and row 2 has 1".to_owned()));
+        assert_eq!(
+            broken("a,b\n1,2\n3\n"),
+            (8, "the header has 2 columns and row 2 has 1".to_owned())
+        );
         assert_eq!(broken("a,b\n1,2,3\n").0, 4);
-        assert_eq!(broken("a,b,a\n"), (4, "the column `a` stands twice".to_owned()));
+        assert_eq!(
+            broken("a,b,a\n"),
+            (4, "the column `a` stands twice".to_owned())
+        );
         assert_eq!(broken("a,,b\n").0, 2);
         assert_eq!(broken("a\n\"x\ny"), (2, "the quote never ends".to_owned()));
-        assert_eq!(broken("a\n\"x\"y"), (5, "something stands behind the closing quote".to_owned()));
-        assert_eq!(broken("a\nx\"y\""), (3, "a quote stands inside a cell without quotes".to_owned()));
+        assert_eq!(
+            broken("a\n\"x\"y"),
+            (5, "something stands behind the closing quote".to_owned())
+        );
+        assert_eq!(
+            broken("a\nx\"y\""),
+            (3, "a quote stands inside a cell without quotes".to_owned())
+        );
         assert_eq!(broken("a,b\n1,2\n\n3,4").0, 8);
         assert_eq!(broken("\n").1, "there is no header");
     }

@@ -1,5 +1,6 @@
-//! The formats a document may be written in, each read into one [`Json`] tree. A reader says where a text breaks and repairs
-//! nothing; what its format cannot tell (types, in XML and CSV) it leaves as text.
+//! The formats a document may be written in, each read into one [`Json`] tree. A reader says where
+//! a text breaks and repairs nothing; what its format cannot tell (types, in XML and CSV) it leaves
+//! as text.
 
 mod csv;
 mod numbers;
@@ -47,7 +48,8 @@ impl Format {
         }
     }
 
-    /// Whether it writes every scalar as text, so that only a schema or an expected value tells what it is.
+    /// Whether it writes every scalar as text, so that only a schema or an expected value tells
+    /// what it is.
     pub(crate) fn is_untyped(self) -> bool {
         matches!(self, Self::Xml | Self::Csv)
     }
@@ -66,7 +68,9 @@ impl Format {
 
 /// The byte at which the character of that number begins.
 fn byte_of(text: &str, character: usize) -> usize {
-    text.char_indices().nth(character).map_or(text.len(), |(at, _)| at)
+    text.char_indices()
+        .nth(character)
+        .map_or(text.len(), |(at, _)| at)
 }
 
 /// A name for a message: not more than anyone reads.

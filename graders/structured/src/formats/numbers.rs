@@ -2,10 +2,12 @@
 
 use num_bigint::BigUint;
 
-/// Most digits of a number in another base than ten: writing it in base ten takes the square of them.
+/// Most digits of a number in another base than ten: writing it in base ten takes the square of
+/// them.
 const MAX_DIGITS: usize = 1_000;
 
-/// A decimal with a sign, zeros in front, a bare point or an exponent, as JSON writes it; `None` for anything else.
+/// A decimal with a sign, zeros in front, a bare point or an exponent, as JSON writes it; `None`
+/// for anything else.
 pub(crate) fn decimal(text: &str) -> Option<String> {
     let (sign, text) = match text.as_bytes().first()? {
         b'-' => ("-", &text[1..]),
@@ -45,7 +47,9 @@ pub(crate) fn decimal(text: &str) -> Option<String> {
 /// Digits in another base, in base ten; why not, for what are none or too many.
 pub(super) fn in_base_ten(digits: &str, radix: u32) -> Result<String, String> {
     if digits.len() > MAX_DIGITS {
-        return Err(format!("a number in base {radix} has more than {MAX_DIGITS} digits"));
+        return Err(format!(
+            "a number in base {radix} has more than {MAX_DIGITS} digits"
+        ));
     }
     let number = BigUint::parse_bytes(digits.as_bytes(), radix);
     number
@@ -67,18 +71,26 @@ mod tests {
             ("5.", "5.0"),
             ("-00.50", "-0.50"),
             ("1E+06", "1e+06"),
-            ("123456789012345678901234567890", "123456789012345678901234567890"),
+            (
+                "123456789012345678901234567890",
+                "123456789012345678901234567890",
+            ),
         ] {
             assert_eq!(decimal(text).as_deref(), Some(number), "{text}");
         }
-        for text in ["", "+", ".", "1e", "1e+", "--1", "1_000", "0x1", "1,5", "nan", " 1", "e5", "١"] {
+        for text in [
+            "", "+", ".", "1e", "1e+", "--1", "1_000", "0x1", "1,5", "nan", " 1", "e5", "١",
+        ] {
             assert_eq!(decimal(text), None, "{text}");
         }
     }
 
     #[test]
     fn other_bases_are_exact() {
-        assert_eq!(in_base_ten("ffFFffFFffFFffFFff", 16).unwrap(), "4722366482869645213695");
+        assert_eq!(
+            in_base_ten("ffFFffFFffFFffFFff", 16).unwrap(),
+            "4722366482869645213695"
+        );
         assert_eq!(in_base_ten("17", 8).unwrap(), "15");
         assert!(in_base_ten("8", 8).is_err());
         assert!(in_base_ten(&"f".repeat(1_001), 16).is_err());

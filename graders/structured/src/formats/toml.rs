@@ -1,4 +1,5 @@
-//! TOML by the `toml` crate. Numbers keep their digits, dates and times are strings; what JSON has no number for is refused.
+//! TOML by the `toml` crate. Numbers keep their digits, dates and times are strings; what JSON has
+//! no number for is refused.
 
 use assay_documents::json::MAX_DEPTH;
 use assay_documents::{Broken, Json};
@@ -21,7 +22,11 @@ fn members(table: &DeTable<'_>, depth: usize) -> Result<Json, Broken> {
         let key: &std::borrow::Cow<'_, str> = key.get_ref();
         Ok((key.clone().into_owned(), value(inside, depth)?))
     };
-    table.iter().map(member).collect::<Result<_, _>>().map(Json::Object)
+    table
+        .iter()
+        .map(member)
+        .collect::<Result<_, _>>()
+        .map(Json::Object)
 }
 
 fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, Broken> {
@@ -32,20 +37,22 @@ fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, Broken> {
     }
     match inside.get_ref() {
         DeValue::String(text) => Ok(Json::Text(text.clone().into_owned())),
-        DeValue::Integer(number) if number.radix() == 10 => {
-            decimal(number.as_str()).map(Json::Number).ok_or_else(|| broken("the number is none".to_owned()))
-        }
-        DeValue::Integer(number) => {
-            numbers::in_base_ten(number.as_str(), number.radix()).map(Json::Number).map_err(broken)
-        }
-        DeValue::Float(number) => {
-            decimal(number.as_str()).map(Json::Number).ok_or_else(|| broken("JSON has no such number".to_owned()))
-        }
+        DeValue::Integer(number) if number.radix() == 10 => decimal(number.as_str())
+            .map(Json::Number)
+            .ok_or_else(|| broken("the number is none".to_owned())),
+        DeValue::Integer(number) => numbers::in_base_ten(number.as_str(), number.radix())
+            .map(Json::Number)
+            .map_err(broken),
+        DeValue::Float(number) => decimal(number.as_str())
+            .map(Json::Number)
+            .ok_or_else(|| broken("JSON has no such number".to_owned())),
         DeValue::Boolean(value) => Ok(Json::Bool(*value)),
         DeValue::Datetime(time) => Ok(Json::Text(time.to_string())),
-        DeValue::Array(elements) => {
-            elements.iter().map(|element| value(element, depth + 1)).collect::<Result<_, _>>().map(Json::Array)
-        }
+        DeValue::Array(elements) => elements
+            .iter()
+            .map(|element| value(element, depth + 1))
+            .collect::<Result<_, _>>()
+            .map(Json::Array),
         DeValue::Table(table) => members(table, depth + 1),
     }
 }
@@ -55,13 +62,16 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        read(text).unwrap_or_else(|broken| panic!("{broken}: {text}")).to_string()
+        read(text)
+            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .to_string()
     }
 
     #[test]
     fn values_keep_what_they_are() {
-        let text = "a = 1_000\nb = 0xfF\nc = 0b101\nd = +1.50e3\ne = 'x'\nf = true\ng = 1979-05-27 07:32:00Z\n\
-                    h = 123456789012345678901234567890\n[t]\nu.v = [1, \"2\"]\n[[w]]\nx = {}\n[[w]]\n";
+        let text = "a = 1_000\nb = 0xfF\nc = 0b101\nd = +1.50e3\ne = 'x'\nf = true\ng = \
+                    1979-05-27 07:32:00Z\nh = 123456789012345678901234567890\n[t]\nu.v = [1, \
+                    \"2\"]\n[[w]]\nx = {}\n[[w]]\n";
         assert_eq!(
             shown(text),
             r#"{"a":1000,"b":255,"c":5,"d":1.50e3,"e":"x","f":true,"g":"1979-05-27T07:32:00Z","h":123456789012345678901234567890,"t":{"u":{"v":[1,"2"]}},"w":[{"x":{}},{}]}"#
@@ -93,8 +103,14 @@ mod tests {
     #[test]
     fn paths_inside_tables_inside_paths_end() {
         let path = vec!["a"; 70].join(".");
-        let text = format!("{path} = {}1{}", format!("{{ {path} = ").repeat(70), " }".repeat(70));
-        let reading = std::thread::Builder::new().stack_size(2 << 20).spawn(move || read(&text).is_err());
+        let text = format!(
+            "{path} = {}1{}",
+            format!("{{ {path} = ").repeat(70),
+            " }".repeat(70)
+        );
+        let reading = std::thread::Builder::new()
+            .stack_size(2 << 20)
+            .spawn(move || read(&text).is_err());
         assert!(reading.unwrap().join().unwrap());
     }
 }

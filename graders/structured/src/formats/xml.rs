@@ -1,6 +1,7 @@
-//! XML by `roxmltree`. The document is what the root element holds: attributes as `@name`, child elements by their names as
-//! written, repeated ones as arrays, text beside either as `#text`; an element with neither is its text. Blanks at the ends of a
-//! text say nothing. There are no entities but the five of XML itself: a document type declaration is refused.
+//! XML by `roxmltree`. The document is what the root element holds: attributes as `@name`, child
+//! elements by their names as written, repeated ones as arrays, text beside either as `#text`; an
+//! element with neither is its text. Blanks at the ends of a text say nothing. There are no
+//! entities but the five of XML itself: a document type declaration is refused.
 
 use std::collections::HashMap;
 
@@ -10,7 +11,8 @@ use roxmltree::{Document, Error, Node};
 
 use super::byte_of;
 
-/// Most attributes of one element, and most namespaces of a document: the reader compares each with each.
+/// Most attributes of one element, and most namespaces of a document: the reader compares each with
+/// each.
 const MAX_NAMES: usize = 256;
 
 /// Reads one document.
@@ -22,18 +24,32 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
 
 fn broken(text: &str, error: &Error) -> Broken {
     let place = error.pos();
-    let has_place = !matches!(error, Error::NoRootNode | Error::UnclosedRootNode | Error::UnexpectedEndOfStream);
+    let has_place = !matches!(
+        error,
+        Error::NoRootNode | Error::UnclosedRootNode | Error::UnexpectedEndOfStream
+    );
     let at = if has_place {
         let row = usize::try_from(place.row).unwrap_or(1).saturating_sub(1);
         let start: usize = text.split_inclusive('\n').take(row).map(str::len).sum();
-        start + byte_of(&text[start..], usize::try_from(place.col).unwrap_or(1).saturating_sub(1))
+        start
+            + byte_of(
+                &text[start..],
+                usize::try_from(place.col).unwrap_or(1).saturating_sub(1),
+            )
     } else {
         text.len()
     };
-    Broken::new(at, error.to_string().replace(&format!(" at {place}"), "").replace('\'', "`"))
+    Broken::new(
+        at,
+        error
+            .to_string()
+            .replace(&format!(" at {place}"), "")
+            .replace('\'', "`"),
+    )
 }
 
-/// One pass over the tags: what would cost the reader more than the length of the text is refused before it is read.
+/// One pass over the tags: what would cost the reader more than the length of the text is refused
+/// before it is read.
 fn guard(text: &str) -> Result<(), Broken> {
     let (mut at, mut depth, mut namespaces) = (0, 0usize, 0);
     while let Some(step) = text[at..].find('<') {
@@ -56,13 +72,22 @@ fn guard(text: &str) -> Result<(), Broken> {
             namespaces += tag.namespaces;
             depth += usize::from(!tag.is_empty);
             if depth > MAX_DEPTH {
-                return Err(Broken::new(at, format!("it nests deeper than {MAX_DEPTH} levels")));
+                return Err(Broken::new(
+                    at,
+                    format!("it nests deeper than {MAX_DEPTH} levels"),
+                ));
             }
             if tag.attributes > MAX_NAMES {
-                return Err(Broken::new(at, format!("an element has more than {MAX_NAMES} attributes")));
+                return Err(Broken::new(
+                    at,
+                    format!("an element has more than {MAX_NAMES} attributes"),
+                ));
             }
             if namespaces > MAX_NAMES {
-                return Err(Broken::new(at, format!("more than {MAX_NAMES} namespaces are declared")));
+                return Err(Broken::new(
+                    at,
+                    format!("more than {MAX_NAMES} namespaces are declared"),
+                ));
             }
             Some(tag.length)
         };
@@ -96,13 +121,23 @@ fn tag(rest: &str) -> Tag {
         }
     }
     let text = &rest[..end];
-    Tag { length: end, is_empty: text.ends_with("/>"), attributes, namespaces: text.matches("xmlns").count() }
+    Tag {
+        length: end,
+        is_empty: text.ends_with("/>"),
+        attributes,
+        namespaces: text.matches("xmlns").count(),
+    }
 }
 
 fn element(node: Node<'_, '_>, text: &str) -> Json {
     let mut members: Vec<(String, Json)> = node
         .attributes()
-        .map(|attribute| (format!("@{}", &text[attribute.range_qname()]), Json::Text(attribute.value().to_owned())))
+        .map(|attribute| {
+            (
+                format!("@{}", &text[attribute.range_qname()]),
+                Json::Text(attribute.value().to_owned()),
+            )
+        })
         .collect();
     let mut places: HashMap<&str, usize> = HashMap::new();
     let mut said = String::new();
@@ -116,7 +151,9 @@ fn element(node: Node<'_, '_>, text: &str) -> Json {
                 None => members.push((name.to_owned(), value)),
                 // No element is an array by itself.
                 Some(Json::Array(elements)) => elements.push(value),
-                Some(first) => *first = Json::Array(vec![std::mem::replace(first, Json::Null), value]),
+                Some(first) => {
+                    *first = Json::Array(vec![std::mem::replace(first, Json::Null), value])
+                }
             }
         }
     }
@@ -142,7 +179,9 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        read(text).unwrap_or_else(|broken| panic!("{broken}: {text}")).to_string()
+        read(text)
+            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .to_string()
     }
 
     #[test]
@@ -154,7 +193,10 @@ mod tests {
             r##"{"@id":"7","item":["tea",{"@sku":"x","#text":"jam"}],"n:note":"a & <b>","gone":""}"##
         );
         assert_eq!(shown("<a>5</a>"), "\"5\"");
-        assert_eq!(shown("<a>x <b>1</b> y</a>"), r##"{"b":"1","#text":"x  y"}"##);
+        assert_eq!(
+            shown("<a>x <b>1</b> y</a>"),
+            r##"{"b":"1","#text":"x  y"}"##
+        );
     }
 
     #[test]
@@ -176,8 +218,16 @@ mod tests {
         assert!(read(&nested(256)).is_ok() && read(&nested(257)).is_err());
         let many: String = (0..100_000).map(|n| format!(" a{n}='1'")).collect();
         assert!(reason(&format!("<a{many}/>")).contains("attributes"));
-        let many: String = (0..1_000).map(|n| format!("<b xmlns:n{n}='u{n}'/>")).collect();
+        let many: String = (0..1_000)
+            .map(|n| format!("<b xmlns:n{n}='u{n}'/>"))
+            .collect();
         assert!(reason(&format!("<a>{many}</a>")).contains("namespaces"));
-        assert!(read(&format!("<a>{}</a>", "<b>it's</b><!-- \" -->".repeat(10_000))).is_ok());
+        assert!(
+            read(&format!(
+                "<a>{}</a>",
+                "<b>it's</b><!-- \" -->".repeat(10_000)
+            ))
+            .is_ok()
+        );
     }
 }

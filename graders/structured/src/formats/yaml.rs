@@ -1,5 +1,6 @@
-//! YAML 1.2 by its core schema, from the events of `saphyr-parser`. One document; aliases stand for what they name until they
-//! have made too much of it. Merge keys are of YAML 1.1: `<<` is a key as any other.
+//! YAML 1.2 by its core schema, from the events of `saphyr-parser`. One document; aliases stand for
+//! what they name until they have made too much of it. Merge keys are of YAML 1.1: `<<` is a key as
+//! any other.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,15 +16,22 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
     let mut parser = Parser::new_from_str(text);
     while let Some(event) = parser.next_event() {
         let (event, span) = event.map_err(|error: ScanError| {
-            Broken::new(byte_of(text, error.marker().index()), error.info().replace('\'', "`"))
+            Broken::new(
+                byte_of(text, error.marker().index()),
+                error.info().replace('\'', "`"),
+            )
         })?;
         let is_end = matches!(event, Event::StreamEnd);
-        builder.take(event).map_err(|reason| Broken::new(byte_of(text, span.start.index()), reason))?;
+        builder
+            .take(event)
+            .map_err(|reason| Broken::new(byte_of(text, span.start.index()), reason))?;
         if is_end {
             break;
         }
     }
-    builder.document.ok_or_else(|| Broken::new(text.len(), "there is no document"))
+    builder
+        .document
+        .ok_or_else(|| Broken::new(text.len(), "there is no document"))
 }
 
 /// A finished node.
@@ -42,7 +50,11 @@ struct Open {
 
 enum Inside {
     Sequence(Vec<Json>),
-    Mapping { members: Vec<(String, Json)>, seen: HashSet<String>, key: Option<String> },
+    Mapping {
+        members: Vec<(String, Json)>,
+        seen: HashSet<String>,
+        key: Option<String>,
+    },
 }
 
 struct Anchored {
@@ -77,21 +89,40 @@ impl Builder {
             }
             Event::MappingStart(anchor, tag) => {
                 collection(tag.as_deref(), "map")?;
-                self.begin(anchor, Inside::Mapping { members: Vec::new(), seen: HashSet::new(), key: None })
+                self.begin(
+                    anchor,
+                    Inside::Mapping {
+                        members: Vec::new(),
+                        seen: HashSet::new(),
+                        key: None,
+                    },
+                )
             }
             Event::SequenceEnd | Event::MappingEnd => self.end(),
             Event::Scalar(text, style, anchor, tag) => {
                 let value = scalar(&text, style, tag.as_deref())?;
-                self.finish(anchor, Node { value, text: Some(text.into_owned()) })
+                self.finish(
+                    anchor,
+                    Node {
+                        value,
+                        text: Some(text.into_owned()),
+                    },
+                )
             }
             Event::Alias(anchor) => {
-                let anchored = self.anchors.get(&anchor).ok_or("an alias stands inside what it names")?;
+                let anchored = self
+                    .anchors
+                    .get(&anchor)
+                    .ok_or("an alias stands inside what it names")?;
                 if self.open.len() + anchored.depth > MAX_DEPTH {
                     return Err(too_deep());
                 }
                 let bytes = anchored.bytes;
                 self.charge(bytes)?;
-                let node = self.anchors.get(&anchor).map(|anchored| anchored.node.clone());
+                let node = self
+                    .anchors
+                    .get(&anchor)
+                    .map(|anchored| anchored.node.clone());
                 node.map_or(Ok(()), |node| self.put(node))
             }
             Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentEnd => Ok(()),
@@ -99,7 +130,11 @@ impl Builder {
     }
 
     fn begin(&mut self, anchor: usize, inside: Inside) -> Result<(), String> {
-        if let Some(Open { inside: Inside::Mapping { key: None, .. }, .. }) = self.open.last() {
+        if let Some(Open {
+            inside: Inside::Mapping { key: None, .. },
+            ..
+        }) = self.open.last()
+        {
             return Err("a key is a scalar, not a collection".to_owned());
         }
         if self.open.len() == MAX_DEPTH {
@@ -110,7 +145,9 @@ impl Builder {
     }
 
     fn end(&mut self) -> Result<(), String> {
-        let Some(Open { anchor, inside }) = self.open.pop() else { return Ok(()) };
+        let Some(Open { anchor, inside }) = self.open.pop() else {
+            return Ok(());
+        };
         let value = match inside {
             Inside::Sequence(elements) => Json::Array(elements),
             Inside::Mapping { members, .. } => Json::Object(members),
@@ -123,7 +160,14 @@ impl Builder {
         if anchor > 0 {
             let bytes = node.value.bytes();
             self.charge(bytes)?;
-            self.anchors.insert(anchor, Anchored { depth: depth(&node.value), bytes, node: node.clone() });
+            self.anchors.insert(
+                anchor,
+                Anchored {
+                    depth: depth(&node.value),
+                    bytes,
+                    node: node.clone(),
+                },
+            );
         }
         self.put(node)
     }
@@ -153,7 +197,9 @@ impl Builder {
     fn charge(&mut self, bytes: usize) -> Result<(), String> {
         self.copied = self.copied.saturating_add(bytes);
         let enough = self.copied <= MAX_COPIED;
-        enough.then_some(()).ok_or_else(|| format!("aliases make more than {} MiB of it", MAX_COPIED >> 20))
+        enough
+            .then_some(())
+            .ok_or_else(|| format!("aliases make more than {} MiB of it", MAX_COPIED >> 20))
     }
 }
 
@@ -162,7 +208,12 @@ fn too_deep() -> String {
 }
 
 fn depth(tree: &Json) -> usize {
-    let inside = tree.elements().iter().chain(tree.members().iter().map(|(_, value)| value)).map(depth).max();
+    let inside = tree
+        .elements()
+        .iter()
+        .chain(tree.members().iter().map(|(_, value)| value))
+        .map(depth)
+        .max();
     let is_collection = matches!(tree, Json::Array(_) | Json::Object(_));
     usize::from(is_collection) + inside.unwrap_or(0)
 }
@@ -177,28 +228,48 @@ fn collection(tag: Option<&Tag>, kind: &str) -> Result<(), String> {
 }
 
 fn unknown(tag: &Tag) -> String {
-    format!("the tag `{}` says nothing in the core schema here", short(&tag.to_string()))
+    format!(
+        "the tag `{}` says nothing in the core schema here",
+        short(&tag.to_string())
+    )
 }
 
 fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Json, String> {
     let Some(tag) = tag else {
-        return if style == ScalarStyle::Plain { resolved(text) } else { Ok(Json::Text(text.to_owned())) };
+        return if style == ScalarStyle::Plain {
+            resolved(text)
+        } else {
+            Ok(Json::Text(text.to_owned()))
+        };
     };
-    let is_unspecific = tag.handle == "!" && tag.suffix.is_empty() || tag.handle.is_empty() && tag.suffix == "!";
+    let is_unspecific =
+        tag.handle == "!" && tag.suffix.is_empty() || tag.handle.is_empty() && tag.suffix == "!";
     if is_unspecific {
         return Ok(Json::Text(text.to_owned()));
     }
     if !tag.is_yaml_core_schema() {
         return Err(unknown(tag));
     }
-    let value = if tag.suffix == "str" { Json::Text(text.to_owned()) } else { resolved(text)? };
+    let value = if tag.suffix == "str" {
+        Json::Text(text.to_owned())
+    } else {
+        resolved(text)?
+    };
     let fits = match (&value, tag.suffix.as_str()) {
-        (Json::Text(_), "str") | (Json::Null, "null") | (Json::Bool(_), "bool") | (Json::Number(_), "float") => true,
+        (Json::Text(_), "str")
+        | (Json::Null, "null")
+        | (Json::Bool(_), "bool")
+        | (Json::Number(_), "float") => true,
         (Json::Number(number), "int") => !number.contains(['.', 'e']),
         _ => false,
     };
-    fits.then_some(value)
-        .ok_or_else(|| format!("`{}` is not what its tag `!!{}` says", short(text), short(&tag.suffix)))
+    fits.then_some(value).ok_or_else(|| {
+        format!(
+            "`{}` is not what its tag `!!{}` says",
+            short(text),
+            short(&tag.suffix)
+        )
+    })
 }
 
 /// A plain scalar by the core schema (YAML 1.2.2, section 10.3.2).
@@ -211,9 +282,13 @@ fn resolved(text: &str) -> Result<Json, String> {
         _ => {
             if let Some(digits) = text.strip_prefix("0x").filter(|digits| are_all(digits, 16)) {
                 Json::Number(numbers::in_base_ten(digits, 16)?)
-            } else if let Some(digits) = text.strip_prefix("0o").filter(|digits| are_all(digits, 8)) {
+            } else if let Some(digits) = text.strip_prefix("0o").filter(|digits| are_all(digits, 8))
+            {
                 Json::Number(numbers::in_base_ten(digits, 8)?)
-            } else if matches!(text.strip_prefix(['+', '-']).unwrap_or(text), ".inf" | ".Inf" | ".INF") {
+            } else if matches!(
+                text.strip_prefix(['+', '-']).unwrap_or(text),
+                ".inf" | ".Inf" | ".INF"
+            ) {
                 return Err("JSON has no infinite number".to_owned());
             } else {
                 decimal(text).map_or_else(|| Json::Text(text.to_owned()), Json::Number)
@@ -232,7 +307,9 @@ mod tests {
     use super::*;
 
     fn shown(text: &str) -> String {
-        read(text).unwrap_or_else(|broken| panic!("{broken}: {text}")).to_string()
+        read(text)
+            .unwrap_or_else(|broken| panic!("{broken}: {text}"))
+            .to_string()
     }
 
     fn broken(text: &str) -> (usize, String) {
@@ -243,22 +320,37 @@ mod tests {
     #[test]
     fn scalars_are_resolved_by_the_core_schema() {
         assert_eq!(
-            shown("[null, ~, true, False, no, on, 012, 0o14, 0xFF, -7, +1.5, .5, 1e3, 1:30, 2024-01-31, '1', \"x\"]"),
+            shown(
+                "[null, ~, true, False, no, on, 012, 0o14, 0xFF, -7, +1.5, .5, 1e3, 1:30, \
+                 2024-01-31, '1', \"x\"]"
+            ),
             r#"[null,null,true,false,"no","on",12,12,255,-7,1.5,0.5,1e3,"1:30","2024-01-31","1","x"]"#
         );
-        assert_eq!(shown("n: 123456789012345678901234567890"), r#"{"n":123456789012345678901234567890}"#);
-        assert_eq!(shown("a: !!str 5\nb: !!float 5\nc: ! 5"), r#"{"a":"5","b":5,"c":"5"}"#);
+        assert_eq!(
+            shown("n: 123456789012345678901234567890"),
+            r#"{"n":123456789012345678901234567890}"#
+        );
+        assert_eq!(
+            shown("a: !!str 5\nb: !!float 5\nc: ! 5"),
+            r#"{"a":"5","b":5,"c":"5"}"#
+        );
     }
 
     #[test]
     fn blocks_and_flows_are_one_tree() {
         let text = "name: Ada\ntags:\n- a\n- b: |\n    two\n    lines\n- {c: [1, 2]}\n1: one\n";
-        assert_eq!(shown(text), r#"{"name":"Ada","tags":["a",{"b":"two\nlines\n"},{"c":[1,2]}],"1":"one"}"#);
+        assert_eq!(
+            shown(text),
+            r#"{"name":"Ada","tags":["a",{"b":"two\nlines\n"},{"c":[1,2]}],"1":"one"}"#
+        );
     }
 
     #[test]
     fn aliases_stand_for_what_they_name() {
-        assert_eq!(shown("a: &x {k: 1}\nb: *x\n<<: *x"), r#"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#);
+        assert_eq!(
+            shown("a: &x {k: 1}\nb: *x\n<<: *x"),
+            r#"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#
+        );
         assert_eq!(shown("&k a: 1\nb: *k"), r#"{"a":1,"b":"a"}"#);
         assert!(broken("a: &x [*x]").1.contains("inside what it names"));
     }
@@ -288,7 +380,10 @@ mod tests {
             ("1: a\n'1': b", "the key `1` stands twice"),
             ("? [a]\n: b", "a key is a scalar, not a collection"),
             ("a: 1\n---\nb: 2", "a second document begins"),
-            ("a: !ruby/object {}", "the tag `!ruby/object` says nothing in the core schema here"),
+            (
+                "a: !ruby/object {}",
+                "the tag `!ruby/object` says nothing in the core schema here",
+            ),
             ("a: !!int x", "`x` is not what its tag `!!int` says"),
             ("# nothing\n", "there is no document"),
         ] {
@@ -308,7 +403,9 @@ mod tests {
         let flow = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
         assert!(read(&flow(255)).is_ok());
         assert!(read(&flow(257)).is_err());
-        let blocks: String = (0..300).map(|level| format!("{}a:\n", " ".repeat(level))).collect();
+        let blocks: String = (0..300)
+            .map(|level| format!("{}a:\n", " ".repeat(level)))
+            .collect();
         assert!(broken(&blocks).1.contains("deeper"));
         for mark in ["[", "{", "{a: ", "- ", "? ", "[a, "] {
             assert!(read(&mark.repeat(100_000)).is_err(), "{mark}");

@@ -32,7 +32,11 @@ pub(crate) struct Argument {
 
 impl Argument {
     pub(crate) fn new(name: &str, accepted: Vec<Json>) -> Self {
-        Self { name: name.to_owned(), accepted, optional: false }
+        Self {
+            name: name.to_owned(),
+            accepted,
+            optional: false,
+        }
     }
 }
 
@@ -83,11 +87,16 @@ pub(crate) struct Terms<'a> {
 impl Terms<'_> {
     /// Whether a call is the expected one.
     ///
-    /// An argument that has the value its schema gives it by default is the same as none: the tool sees no difference.
+    /// An argument that has the value its schema gives it by default is the same as none: the tool
+    /// sees no difference.
     ///
     /// # Errors
     /// The first difference.
-    pub(crate) fn compare<'a>(&self, expected: &'a Expected, made: &'a Made) -> Result<(), Difference<'a>> {
+    pub(crate) fn compare<'a>(
+        &self,
+        expected: &'a Expected,
+        made: &'a Made,
+    ) -> Result<(), Difference<'a>> {
         if expected.name != made.name {
             return Err(Difference::Name);
         }
@@ -97,7 +106,12 @@ impl Terms<'_> {
         let tool = self.tools.get(&expected.name);
         let default_of = |name: &str| tool.and_then(|tool| tool.default_of(name));
         for argument in &expected.arguments {
-            let accepts = |value: &Json| argument.accepted.iter().any(|accepted| self.same(accepted, value));
+            let accepts = |value: &Json| {
+                argument
+                    .accepted
+                    .iter()
+                    .any(|accepted| self.same(accepted, value))
+            };
             match made.arguments.get(&argument.name) {
                 Some(value) if accepts(value) => {}
                 Some(_) => return Err(Difference::Value(&argument.name)),
@@ -106,7 +120,10 @@ impl Terms<'_> {
             }
         }
         for (name, value) in made.arguments.members() {
-            let is_expected = expected.arguments.iter().any(|argument| argument.name == *name);
+            let is_expected = expected
+                .arguments
+                .iter()
+                .any(|argument| argument.name == *name);
             if !is_expected && !default_of(name).is_some_and(|default| self.same(default, value)) {
                 return Err(Difference::Unexpected(name));
             }
@@ -114,15 +131,26 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// Whether two values are one: as [`assay_documents::json::same`] has it, strings as the task asks.
+    /// Whether two values are one: as [`assay_documents::json::same`] has it, strings as the task
+    /// asks.
     pub(crate) fn same(&self, a: &Json, b: &Json) -> bool {
         match (a, b) {
             (Json::Text(a), Json::Text(b)) => self.strings.same(a, b),
             (Json::Number(a), Json::Number(b)) => number::close(a, b, self.tolerance),
-            (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same(a, b)),
+            (Json::Array(a), Json::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| self.same(a, b))
+            }
             (Json::Object(left), Json::Object(right)) if self.strings == Strings::Folded => {
-                let other = |name: &str| right.iter().find(|(key, _)| key == name).map(|(_, value)| value);
-                left.len() == right.len() && left.iter().all(|(name, a)| other(name).is_some_and(|b| self.same(a, b)))
+                let other = |name: &str| {
+                    right
+                        .iter()
+                        .find(|(key, _)| key == name)
+                        .map(|(_, value)| value)
+                };
+                left.len() == right.len()
+                    && left
+                        .iter()
+                        .all(|(name, a)| other(name).is_some_and(|b| self.same(a, b)))
             }
             _ => assay_documents::json::same(a, b, self.tolerance),
         }
@@ -133,16 +161,30 @@ impl Difference<'_> {
     /// As evidence tells it, with the value that was made and those that are accepted.
     pub(crate) fn told(self, expected: &Expected, made: &Made) -> Value {
         let accepted = |name: &str| {
-            let argument = expected.arguments.iter().find(|argument| argument.name == name);
-            let shown = argument.map(|argument| argument.accepted.iter().take(5).map(short).collect::<Vec<_>>());
+            let argument = expected
+                .arguments
+                .iter()
+                .find(|argument| argument.name == name);
+            let shown = argument.map(|argument| {
+                argument
+                    .accepted
+                    .iter()
+                    .take(5)
+                    .map(short)
+                    .collect::<Vec<_>>()
+            });
             shown.unwrap_or_default()
         };
         let got = |name: &str| made.arguments.get(name).map(short);
         match self {
             Self::Name => json!({"kind": "name", "got": made.name}),
             Self::Unsound => made.unsound.as_ref().map_or(Value::Null, Unsound::told),
-            Self::Missing(name) => json!({"kind": "missing_argument", "argument": name, "accepted": accepted(name)}),
-            Self::Unexpected(name) => json!({"kind": "unexpected_argument", "argument": name, "got": got(name)}),
+            Self::Missing(name) => {
+                json!({"kind": "missing_argument", "argument": name, "accepted": accepted(name)})
+            }
+            Self::Unexpected(name) => {
+                json!({"kind": "unexpected_argument", "argument": name, "got": got(name)})
+            }
             Self::Value(name) => {
                 json!({"kind": "wrong_value", "argument": name, "got": got(name), "accepted": accepted(name)})
             }
@@ -167,7 +209,11 @@ impl Unsound {
         match self {
             Self::UnknownTool => json!({"kind": "unknown_tool"}),
             Self::Arguments(reason) => json!({"kind": "arguments", "reason": reason}),
-            Self::Schema(Violation { place, keyword, reason }) => {
+            Self::Schema(Violation {
+                place,
+                keyword,
+                reason,
+            }) => {
                 json!({"kind": "schema", "place": place, "keyword": keyword, "reason": reason})
             }
         }
@@ -178,7 +224,11 @@ impl Unsound {
 pub(crate) fn short(value: &Json) -> String {
     const LONGEST: usize = 200;
     let text = value.to_string();
-    match text.char_indices().nth(LONGEST).filter(|_| text.len() > LONGEST) {
+    match text
+        .char_indices()
+        .nth(LONGEST)
+        .filter(|_| text.len() > LONGEST)
+    {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
     }

@@ -18,7 +18,10 @@ fn scaled(text: &str) -> Option<(i128, usize)> {
     let value: i128 = digits.parse().ok()?;
     match usize::try_from(places) {
         Ok(places) => Some((value, places)),
-        Err(_) => Some((value.checked_mul(10i128.checked_pow(places.unsigned_abs())?)?, 0)),
+        Err(_) => Some((
+            value.checked_mul(10i128.checked_pow(places.unsigned_abs())?)?,
+            0,
+        )),
     }
 }
 
@@ -26,14 +29,24 @@ fn scaled(text: &str) -> Option<(i128, usize)> {
 pub(super) fn sum(a: &str, b: &str, down: bool) -> Option<String> {
     let ((a, a_places), (b, b_places)) = (scaled(a)?, scaled(b)?);
     let places = a_places.max(b_places);
-    let widened = |value: i128, has: usize| value.checked_mul(10i128.checked_pow(u32::try_from(places - has).ok()?)?);
+    let widened = |value: i128, has: usize| {
+        value.checked_mul(10i128.checked_pow(u32::try_from(places - has).ok()?)?)
+    };
     let (a, b) = (widened(a, a_places)?, widened(b, b_places)?);
-    let sum = if down { a.checked_sub(b)? } else { a.checked_add(b)? };
+    let sum = if down {
+        a.checked_sub(b)?
+    } else {
+        a.checked_add(b)?
+    };
     let digits = format!("{:0>width$}", sum.unsigned_abs(), width = places + 1);
     let (whole, decimals) = digits.split_at(digits.len() - places);
     let decimals = decimals.trim_end_matches('0');
     let sign = if sum < 0 { "-" } else { "" };
-    Some(if decimals.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{decimals}") })
+    Some(if decimals.is_empty() {
+        format!("{sign}{whole}")
+    } else {
+        format!("{sign}{whole}.{decimals}")
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A state that calls change, by the effects their task declares. No code of anyone runs: an effect is a JSON Patch with places for
-//! arguments, applied whole or not at all.
+//! A state that calls change, by the effects their task declares. No code of anyone runs: an effect
+//! is a JSON Patch with places for arguments, applied whole or not at all.
 
 mod amount;
 mod effects;
@@ -34,15 +34,24 @@ pub(crate) struct StateTask {
 
 impl StateTask {
     pub(crate) fn read(raw: &RawState, tools: &Tools) -> Result<Self, TaskError> {
-        let invalid = |pointer: &str, message: String| TaskError::new(ErrorCode::InvalidTask, pointer, message);
+        let invalid = |pointer: &str, message: String| {
+            TaskError::new(ErrorCode::InvalidTask, pointer, message)
+        };
         let effects = Effects::read(&field(&raw.effects, "/state/effects")?)
             .map_err(|(place, message)| invalid(&format!("/state/effects{place}"), message))?;
         if let Some(name) = tools.names().find(|name| !effects.knows(name)) {
-            let message = format!("say what `{name}` changes; an empty array says that it only reads");
+            let message =
+                format!("say what `{name}` changes; an empty array says that it only reads");
             return Err(invalid("/state/effects", message));
         }
-        if let Some(name) = effects.tools().find(|name| tools.are_given() && tools.get(name).is_none()) {
-            return Err(invalid("/state/effects", format!("`{name}` is none of the task's `tools`")));
+        if let Some(name) = effects
+            .tools()
+            .find(|name| tools.are_given() && tools.get(name).is_none())
+        {
+            return Err(invalid(
+                "/state/effects",
+                format!("`{name}` is none of the task's `tools`"),
+            ));
         }
         let ignored = raw.ignore.iter().enumerate().map(|(at, text)| {
             let place = format!("/state/ignore/{at}");
@@ -57,7 +66,11 @@ impl StateTask {
         let ignore = ignored.collect::<Result<_, _>>()?;
         Ok(Self {
             initial: field(&raw.initial, "/state/initial")?,
-            expected: raw.expected.as_ref().map(|raw| field(raw, "/state/expected")).transpose()?,
+            expected: raw
+                .expected
+                .as_ref()
+                .map(|raw| field(raw, "/state/expected"))
+                .transpose()?,
             effects,
             ignore,
             reads: raw.reads,
@@ -73,7 +86,12 @@ impl StateTask {
     }
 
     /// Where two states differ: the place, what was expected and what is there.
-    pub(crate) fn differences(&self, expected: &Json, got: &Json, terms: &Terms<'_>) -> Vec<[String; 3]> {
+    pub(crate) fn differences(
+        &self,
+        expected: &Json,
+        got: &Json,
+        terms: &Terms<'_>,
+    ) -> Vec<[String; 3]> {
         let (expected, got) = (self.kept(expected), self.kept(got));
         let (wanted, there) = (leaves(&expected, LEAVES), leaves(&got, LEAVES));
         let mut found = Vec::new();
@@ -81,7 +99,11 @@ impl StateTask {
             let at = Pointer::read(&leaf.place).ok();
             let other = at.as_ref().and_then(|at| at.find(&got));
             if !other.is_some_and(|other| terms.same(leaf.value, other)) {
-                found.push([leaf.place.clone(), short(leaf.value), other.map_or_else(|| "nothing".to_owned(), short)]);
+                found.push([
+                    leaf.place.clone(),
+                    short(leaf.value),
+                    other.map_or_else(|| "nothing".to_owned(), short),
+                ]);
             }
         }
         for leaf in &there {
@@ -105,7 +127,9 @@ impl StateTask {
 
     /// Bytes it keeps, roughly.
     pub(crate) fn bytes(&self) -> usize {
-        2 * self.initial.bytes() + self.expected.as_ref().map_or(0, Json::bytes) + self.effects.bytes()
+        2 * self.initial.bytes()
+            + self.expected.as_ref().map_or(0, Json::bytes)
+            + self.effects.bytes()
     }
 }
 
@@ -125,7 +149,13 @@ const ROOM: usize = 16 << 20;
 
 impl<'a> Running<'a> {
     pub(crate) fn new(task: &'a StateTask, tools: &'a Tools) -> Self {
-        Self { task, tools, now: task.initial.clone(), room: ROOM, work: 0 }
+        Self {
+            task,
+            tools,
+            now: task.initial.clone(),
+            room: ROOM,
+            work: 0,
+        }
     }
 
     /// Applies a call. Says whether it changed anything.
@@ -136,19 +166,37 @@ impl<'a> Running<'a> {
         if made.unsound.is_some() {
             return Err("the call is none of the tool's".to_owned());
         }
-        let rules =
-            self.task.effects.of(&made.name).ok_or_else(|| format!("no effect of `{}` is declared", made.name))?;
+        let rules = self
+            .task
+            .effects
+            .of(&made.name)
+            .ok_or_else(|| format!("no effect of `{}` is declared", made.name))?;
         let tool = self.tools.get(&made.name);
-        let argument = |name: &str| made.arguments.get(name).or_else(|| tool?.default_of(name)).cloned();
-        let Some(rule) = effects::chosen(rules, &self.now, &argument)? else { return Ok(false) };
+        let argument = |name: &str| {
+            made.arguments
+                .get(name)
+                .or_else(|| tool?.default_of(name))
+                .cloned()
+        };
+        let Some(rule) = effects::chosen(rules, &self.now, &argument)? else {
+            return Ok(false);
+        };
         if self.room == 0 && rule.changes() {
             return Err(template::FULL.to_owned());
         }
         let mut undo = Vec::new();
         for operation in &rule.patch {
             self.work += 1;
-            if let Err(reason) = patch::apply(&mut self.now, operation, &argument, &mut self.room, &mut undo) {
-                undo.into_iter().rev().for_each(|change| change.undo(&mut self.now));
+            if let Err(reason) = patch::apply(
+                &mut self.now,
+                operation,
+                &argument,
+                &mut self.room,
+                &mut undo,
+            ) {
+                undo.into_iter()
+                    .rev()
+                    .for_each(|change| change.undo(&mut self.now));
                 // What was refused was made as well, and may not be made a thousand times.
                 if reason == template::FULL {
                     self.room = 0;

@@ -28,7 +28,9 @@ impl Operation {
         };
         let path = |key: &str| text(key).and_then(Path::read);
         let value = |key: &str| {
-            let value = json.get(key).ok_or_else(|| format!("the operation has no `{key}`"));
+            let value = json
+                .get(key)
+                .ok_or_else(|| format!("the operation has no `{key}`"));
             value.and_then(Value::read)
         };
         let op = text("op")?;
@@ -39,9 +41,14 @@ impl Operation {
             "move" => (Self::Move(path("from")?, path("path")?), &["from"]),
             "copy" => (Self::Copy(path("from")?, path("path")?), &["from"]),
             "test" => (Self::Test(path("path")?, value("value")?), &["value"]),
-            "increase" | "decrease" => (Self::Increase(path("path")?, value("by")?, op == "decrease"), &["by"]),
+            "increase" | "decrease" => (
+                Self::Increase(path("path")?, value("by")?, op == "decrease"),
+                &["by"],
+            ),
             _ => {
-                return Err(format!("`{op}` is none of add, remove, replace, move, copy, test, increase, decrease"));
+                return Err(format!(
+                    "`{op}` is none of add, remove, replace, move, copy, test, increase, decrease"
+                ));
             }
         };
         let known = |key: &str| ["op", "path"].contains(&key) || keys.contains(&key);
@@ -86,7 +93,8 @@ impl Undo {
     }
 }
 
-/// Applies one operation; `room` are the bytes that may still be added. What is changed can be taken back by `undo`, last first.
+/// Applies one operation; `room` are the bytes that may still be added. What is changed can be
+/// taken back by `undo`, last first.
 pub(super) fn apply(
     state: &mut Json,
     operation: &Operation,
@@ -96,7 +104,10 @@ pub(super) fn apply(
 ) -> Result<(), String> {
     match operation {
         Operation::Add(path, value) => {
-            let (place, value) = (path.place(state, argument)?, value.value(state, argument, *room)?);
+            let (place, value) = (
+                path.place(state, argument)?,
+                value.value(state, argument, *room)?,
+            );
             take(room, &value)?;
             undo.push(add(state, &place, value)?);
         }
@@ -106,7 +117,10 @@ pub(super) fn apply(
             undo.push(Undo::Put(place, value));
         }
         Operation::Replace(path, value) => {
-            let (place, value) = (path.place(state, argument)?, value.value(state, argument, *room)?);
+            let (place, value) = (
+                path.place(state, argument)?,
+                value.value(state, argument, *room)?,
+            );
             take(room, &value)?;
             set(state, place, value, undo)?;
         }
@@ -128,19 +142,30 @@ pub(super) fn apply(
             undo.push(add(state, &place, value)?);
         }
         Operation::Test(path, value) => {
-            let (place, value) = (path.place(state, argument)?, value.value(state, argument, *room)?);
-            if !place.find(state).is_some_and(|there| assay_documents::json::same(there, &value, 0.0)) {
+            let (place, value) = (
+                path.place(state, argument)?,
+                value.value(state, argument, *room)?,
+            );
+            if !place
+                .find(state)
+                .is_some_and(|there| assay_documents::json::same(there, &value, 0.0))
+            {
                 return Err(format!("what stands at `{place}` is not what it has to be"));
             }
         }
         Operation::Increase(path, by, down) => {
-            let (place, by) = (path.place(state, argument)?, by.value(state, argument, *room)?);
+            let (place, by) = (
+                path.place(state, argument)?,
+                by.value(state, argument, *room)?,
+            );
             let there = place.find(state).ok_or_else(|| nothing(&place))?;
             let (Json::Number(amount), Json::Number(by)) = (there, &by) else {
-                return Err(format!("only a number can be changed by a number, at `{place}`"));
+                return Err(format!(
+                    "only a number can be changed by a number, at `{place}`"
+                ));
             };
-            let sum =
-                amount::sum(amount, by, *down).ok_or_else(|| format!("the number at `{place}` grows too long"))?;
+            let sum = amount::sum(amount, by, *down)
+                .ok_or_else(|| format!("the number at `{place}` grows too long"))?;
             set(state, place, Json::Number(sum), undo)?;
         }
     }
@@ -148,7 +173,13 @@ pub(super) fn apply(
 }
 
 /// Puts what was taken from `from` at a place, or back where there is no such place.
-fn move_to(state: &mut Json, value: Json, from: Pointer, place: &Pointer, undo: &mut Vec<Undo>) -> Result<(), String> {
+fn move_to(
+    state: &mut Json,
+    value: Json,
+    from: Pointer,
+    place: &Pointer,
+    undo: &mut Vec<Undo>,
+) -> Result<(), String> {
     if !has_room_for(state, place) {
         drop(add(state, &from, value));
         return Err(nothing(place));
@@ -167,10 +198,14 @@ fn move_to(state: &mut Json, value: Json, from: Pointer, place: &Pointer, undo: 
 
 /// Whether something can be put at a place.
 fn has_room_for(state: &Json, place: &Pointer) -> bool {
-    let Some((parent, last)) = place.split_last() else { return true };
+    let Some((parent, last)) = place.split_last() else {
+        return true;
+    };
     match parent.find(state) {
         Some(Json::Object(_)) => true,
-        Some(Json::Array(elements)) => last == "-" || index(last).is_some_and(|at| at <= elements.len()),
+        Some(Json::Array(elements)) => {
+            last == "-" || index(last).is_some_and(|at| at <= elements.len())
+        }
         _ => false,
     }
 }
@@ -191,7 +226,8 @@ fn nothing(place: &Pointer) -> String {
     format!("nothing stands at `{place}`")
 }
 
-/// Puts a value at a place: into an array before what stands there (`-`: behind the last), into an object under a key.
+/// Puts a value at a place: into an array before what stands there (`-`: behind the last), into an
+/// object under a key.
 fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
     let Some((parent, last)) = place.split_last() else {
         return Ok(Undo::Set(place.clone(), std::mem::replace(state, value)));
@@ -205,8 +241,14 @@ fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
             }
         }),
         Some(Json::Array(elements)) => {
-            let at = if last == "-" { Some(elements.len()) } else { index(last) };
-            let at = at.filter(|at| *at <= elements.len()).ok_or_else(|| nothing(place))?;
+            let at = if last == "-" {
+                Some(elements.len())
+            } else {
+                index(last)
+            };
+            let at = at
+                .filter(|at| *at <= elements.len())
+                .ok_or_else(|| nothing(place))?;
             elements.insert(at, value);
             let steps = parent.steps().iter().cloned().chain([at.to_string()]);
             Ok(Undo::Take(Pointer::of(steps.collect())))
@@ -217,7 +259,9 @@ fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
 
 /// Takes what stands at a place.
 pub(super) fn remove(state: &mut Json, place: &Pointer) -> Result<Json, String> {
-    let Some((parent, last)) = place.split_last() else { return Ok(std::mem::replace(state, Json::Null)) };
+    let Some((parent, last)) = place.split_last() else {
+        return Ok(std::mem::replace(state, Json::Null));
+    };
     let taken = match parent.find_mut(state) {
         Some(Json::Object(members)) => {
             let at = members.iter().position(|(key, _)| key == last);
@@ -243,8 +287,13 @@ mod tests {
         let (before, mut undo) = (state.clone(), Vec::new());
         let done = apply(&mut state, &operation, &argument, &mut 10_000, &mut undo);
         let after = done.map(|()| state.to_string());
-        undo.into_iter().rev().for_each(|change| change.undo(&mut state));
-        assert!(assay_documents::json::same(&state, &before, 0.0), "{operation:?} is taken back");
+        undo.into_iter()
+            .rev()
+            .for_each(|change| change.undo(&mut state));
+        assert!(
+            assay_documents::json::same(&state, &before, 0.0),
+            "{operation:?} is taken back"
+        );
         after
     }
 
@@ -252,18 +301,49 @@ mod tests {
     fn every_operation_does_what_the_standard_says() {
         let state = r#"{"a":[1,2],"b":{"c":3}}"#;
         for (operation, expected) in [
-            (r#"{"op":"add","path":"/a/1","value":9}"#, r#"{"a":[1,9,2],"b":{"c":3}}"#),
-            (r#"{"op":"add","path":"/a/-","value":"{n}"}"#, r#"{"a":[1,2,2],"b":{"c":3}}"#),
-            (r#"{"op":"add","path":"/d","value":null}"#, r#"{"a":[1,2],"b":{"c":3},"d":null}"#),
-            (r#"{"op":"remove","path":"/a/0"}"#, r#"{"a":[2],"b":{"c":3}}"#),
-            (r#"{"op":"replace","path":"/b","value":{"x":"{n}"}}"#, r#"{"a":[1,2],"b":{"x":2}}"#),
-            (r#"{"op":"move","from":"/b/c","path":"/a/0"}"#, r#"{"a":[3,1,2],"b":{}}"#),
-            (r#"{"op":"copy","from":"/b","path":"/a/2"}"#, r#"{"a":[1,2,{"c":3}],"b":{"c":3}}"#),
+            (
+                r#"{"op":"add","path":"/a/1","value":9}"#,
+                r#"{"a":[1,9,2],"b":{"c":3}}"#,
+            ),
+            (
+                r#"{"op":"add","path":"/a/-","value":"{n}"}"#,
+                r#"{"a":[1,2,2],"b":{"c":3}}"#,
+            ),
+            (
+                r#"{"op":"add","path":"/d","value":null}"#,
+                r#"{"a":[1,2],"b":{"c":3},"d":null}"#,
+            ),
+            (
+                r#"{"op":"remove","path":"/a/0"}"#,
+                r#"{"a":[2],"b":{"c":3}}"#,
+            ),
+            (
+                r#"{"op":"replace","path":"/b","value":{"x":"{n}"}}"#,
+                r#"{"a":[1,2],"b":{"x":2}}"#,
+            ),
+            (
+                r#"{"op":"move","from":"/b/c","path":"/a/0"}"#,
+                r#"{"a":[3,1,2],"b":{}}"#,
+            ),
+            (
+                r#"{"op":"copy","from":"/b","path":"/a/2"}"#,
+                r#"{"a":[1,2,{"c":3}],"b":{"c":3}}"#,
+            ),
             (r#"{"op":"test","path":"/b/c","value":3.0}"#, state),
-            (r#"{"op":"increase","path":"/b/c","by":"{n}"}"#, r#"{"a":[1,2],"b":{"c":5}}"#),
-            (r#"{"op":"decrease","path":"/b/c","by":0.1}"#, r#"{"a":[1,2],"b":{"c":2.9}}"#),
+            (
+                r#"{"op":"increase","path":"/b/c","by":"{n}"}"#,
+                r#"{"a":[1,2],"b":{"c":5}}"#,
+            ),
+            (
+                r#"{"op":"decrease","path":"/b/c","by":0.1}"#,
+                r#"{"a":[1,2],"b":{"c":2.9}}"#,
+            ),
         ] {
-            assert_eq!(after(state, operation).as_deref(), Ok(expected), "{operation}");
+            assert_eq!(
+                after(state, operation).as_deref(),
+                Ok(expected),
+                "{operation}"
+            );
         }
     }
 
@@ -281,16 +361,25 @@ mod tests {
             r#"{"op":"swap","path":"/b"}"#,
             r#"{"op":"add","path":"b","value":1}"#,
         ] {
-            assert!(after(r#"{"a":[1,2],"b":{"c":3}}"#, operation).is_err(), "{operation}");
+            assert!(
+                after(r#"{"a":[1,2],"b":{"c":3}}"#, operation).is_err(),
+                "{operation}"
+            );
         }
     }
 
     #[test]
     fn copies_of_copies_end() {
         let mut state = Json::read(r#"{"a":[0]}"#).unwrap();
-        let copy = Operation::read(&Json::read(r#"{"op":"copy","from":"/a","path":"/a/-"}"#).unwrap()).unwrap();
+        let copy =
+            Operation::read(&Json::read(r#"{"op":"copy","from":"/a","path":"/a/-"}"#).unwrap())
+                .unwrap();
         let mut room = 100_000;
-        let refused = (0..100).find_map(|_| apply(&mut state, &copy, &|_| None, &mut room, &mut Vec::new()).err());
-        assert_eq!(refused.as_deref(), Some("the calls have added too much to the state"));
+        let refused = (0..100)
+            .find_map(|_| apply(&mut state, &copy, &|_| None, &mut room, &mut Vec::new()).err());
+        assert_eq!(
+            refused.as_deref(),
+            Some("the calls have added too much to the state")
+        );
     }
 }

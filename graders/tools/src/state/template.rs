@@ -1,7 +1,8 @@
 //! Texts and values with places for arguments and for what stands in the state.
 //!
-//! `{name}` is the argument of that name; `{/a/b}` is what stands there in the state, a name in it being an argument again, as in
-//! `{/users/{id}/name}`; `{*/cwd}` in a path is a path that stands there. `{{` and `}}` are braces.
+//! `{name}` is the argument of that name; `{/a/b}` is what stands there in the state, a name in it
+//! being an argument again, as in `{/users/{id}/name}`; `{*/cwd}` in a path is a path that stands
+//! there. `{{` and `}}` are braces.
 
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Pointer};
@@ -54,9 +55,14 @@ impl Template {
                 rest = &rest[at + 2..];
                 continue;
             }
-            let end = if brace == "{" { closing(&rest[at..]) } else { None };
-            let end =
-                end.ok_or_else(|| format!("a brace in `{text}` has no partner; write it twice to mean itself"))?;
+            let end = if brace == "{" {
+                closing(&rest[at..])
+            } else {
+                None
+            };
+            let end = end.ok_or_else(|| {
+                format!("a brace in `{text}` has no partner; write it twice to mean itself")
+            })?;
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
             }
@@ -64,7 +70,9 @@ impl Template {
             parts.push(match inside.strip_prefix('*') {
                 Some(path) => Part::StatePath(Path::read(path)?),
                 None if inside.is_empty() => {
-                    return Err(format!("`{{}}` in `{text}` names nothing: an argument or a path"));
+                    return Err(format!(
+                        "`{{}}` in `{text}` names nothing: an argument or a path"
+                    ));
                 }
                 None if inside.starts_with('/') => Part::State(Path::read(inside)?),
                 None => Part::Argument(inside.to_owned()),
@@ -117,7 +125,9 @@ fn plain(value: &Json) -> Result<String, String> {
     match value {
         Json::Text(text) => Ok(text.clone()),
         Json::Number(_) | Json::Bool(_) | Json::Null => Ok(value.to_string()),
-        Json::Array(_) | Json::Object(_) => Err(format!("{} stands where a text is made", value.kind())),
+        Json::Array(_) | Json::Object(_) => {
+            Err(format!("{} stands where a text is made", value.kind()))
+        }
     }
 }
 
@@ -125,10 +135,15 @@ impl Part {
     fn value(&self, state: &Json, argument: &Lookup<'_>) -> Result<Json, String> {
         match self {
             Self::Text(text) => Ok(Json::Text(text.clone())),
-            Self::Argument(name) => argument(name).ok_or_else(|| format!("the argument `{name}` is missing")),
+            Self::Argument(name) => {
+                argument(name).ok_or_else(|| format!("the argument `{name}` is missing"))
+            }
             Self::State(path) | Self::StatePath(path) => {
                 let place = path.place(state, argument)?;
-                place.find(state).cloned().ok_or_else(|| format!("nothing stands at `{place}`"))
+                place
+                    .find(state)
+                    .cloned()
+                    .ok_or_else(|| format!("nothing stands at `{place}`"))
             }
         }
     }
@@ -137,7 +152,9 @@ impl Part {
 impl Path {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         if !(text.is_empty() || text.starts_with('/') || text.starts_with("{*")) {
-            return Err(format!("the path `{text}` begins with `/` or `{{*/…}}`, or is empty"));
+            return Err(format!(
+                "the path `{text}` begins with `/` or `{{*/…}}`, or is empty"
+            ));
         }
         let is_escape = |at: usize| matches!(text.as_bytes().get(at + 1), Some(b'0' | b'1'));
         if !text.match_indices('~').all(|(at, _)| is_escape(at)) {
@@ -146,7 +163,8 @@ impl Path {
         Template::read(text).map(Self)
     }
 
-    /// The place it means now. What an argument says is one step, or a part of one, whatever characters it has.
+    /// The place it means now. What an argument says is one step, or a part of one, whatever
+    /// characters it has.
     pub(super) fn place(&self, state: &Json, argument: &Lookup<'_>) -> Result<Pointer, String> {
         // A step and whether it is written in the path itself.
         let mut steps: Vec<(String, bool)> = Vec::new();
@@ -210,14 +228,18 @@ impl Value {
     pub(super) fn read(json: &Json) -> Result<Self, String> {
         Ok(match json {
             Json::Text(text) if text.contains(['{', '}']) => Self::Template(Template::read(text)?),
-            Json::Array(elements) => Self::Array(elements.iter().map(Self::read).collect::<Result<_, _>>()?),
+            Json::Array(elements) => {
+                Self::Array(elements.iter().map(Self::read).collect::<Result<_, _>>()?)
+            }
             Json::Object(members) => match members.as_slice() {
                 [(key, Json::Text(path))] if key == "$path" => Self::Path(Path::read(path)?),
                 members if members.iter().any(|(key, _)| key == "$path") => {
                     return Err("`$path` stands alone in its object, and is a text".to_owned());
                 }
                 members => {
-                    let member = |(key, value): &(String, Json)| Self::read(value).map(|value| (key.clone(), value));
+                    let member = |(key, value): &(String, Json)| {
+                        Self::read(value).map(|value| (key.clone(), value))
+                    };
                     Self::Object(members.iter().map(member).collect::<Result<_, _>>()?)
                 }
             },
@@ -226,17 +248,27 @@ impl Value {
     }
 
     /// What it is now; a text that is made has at most `most` bytes.
-    pub(super) fn value(&self, state: &Json, argument: &Lookup<'_>, most: usize) -> Result<Json, String> {
+    pub(super) fn value(
+        &self,
+        state: &Json,
+        argument: &Lookup<'_>,
+        most: usize,
+    ) -> Result<Json, String> {
         Ok(match self {
             Self::Plain(json) => json.clone(),
             Self::Template(template) => template.value(state, argument, most)?,
             Self::Path(path) => Json::Text(path.place(state, argument)?.to_string()),
             Self::Array(elements) => Json::Array(
-                elements.iter().map(|element| element.value(state, argument, most)).collect::<Result<_, _>>()?,
+                elements
+                    .iter()
+                    .map(|element| element.value(state, argument, most))
+                    .collect::<Result<_, _>>()?,
             ),
             Self::Object(members) => {
                 let member = |(key, value): &(String, Self)| {
-                    value.value(state, argument, most).map(|value| (key.clone(), value))
+                    value
+                        .value(state, argument, most)
+                        .map(|value| (key.clone(), value))
                 };
                 Json::Object(members.iter().map(member).collect::<Result<_, _>>()?)
             }
@@ -249,7 +281,8 @@ mod tests {
     use super::*;
 
     fn state() -> Json {
-        Json::read(r#"{"cwd":"/root/a","root":{"a":{"x/y":1}},"users":{"7":{"name":"Ada"}}}"#).unwrap()
+        Json::read(r#"{"cwd":"/root/a","root":{"a":{"x/y":1}},"users":{"7":{"name":"Ada"}}}"#)
+            .unwrap()
     }
 
     fn argument(name: &str) -> Option<Json> {
@@ -263,7 +296,10 @@ mod tests {
     }
 
     fn place(path: &str) -> Result<String, String> {
-        Path::read(path).unwrap().place(&state(), &argument).map(|place| place.to_string())
+        Path::read(path)
+            .unwrap()
+            .place(&state(), &argument)
+            .map(|place| place.to_string())
     }
 
     fn value(json: &str) -> Result<String, String> {
@@ -285,17 +321,35 @@ mod tests {
     #[test]
     fn an_argument_goes_nowhere_by_itself() {
         assert_eq!(place("{*/cwd}/{up}").as_deref(), Ok("/root/a/.."));
-        assert_eq!(place("/..").unwrap_err(), "the path goes back beyond its start");
+        assert_eq!(
+            place("/..").unwrap_err(),
+            "the path goes back beyond its start"
+        );
     }
 
     #[test]
     fn values_keep_their_types() {
         assert_eq!(value(r#""{id}""#).as_deref(), Ok("7"));
-        assert_eq!(value(r#""no. {id} of {/users/{id}/name}""#).as_deref(), Ok(r#""no. 7 of Ada""#));
-        assert_eq!(value(r#"{"a":["{/root}"],"b":"{{x}}"}"#).as_deref(), Ok(r#"{"a":[{"a":{"x/y":1}}],"b":"{x}"}"#));
-        assert_eq!(value(r#"{"$path":"{*/cwd}/.."}"#).as_deref(), Ok(r#""/root""#));
-        assert_eq!(value(r#""{nobody}""#).unwrap_err(), "the argument `nobody` is missing");
-        assert_eq!(value(r#""{/none}""#).unwrap_err(), "nothing stands at `/none`");
+        assert_eq!(
+            value(r#""no. {id} of {/users/{id}/name}""#).as_deref(),
+            Ok(r#""no. 7 of Ada""#)
+        );
+        assert_eq!(
+            value(r#"{"a":["{/root}"],"b":"{{x}}"}"#).as_deref(),
+            Ok(r#"{"a":[{"a":{"x/y":1}}],"b":"{x}"}"#)
+        );
+        assert_eq!(
+            value(r#"{"$path":"{*/cwd}/.."}"#).as_deref(),
+            Ok(r#""/root""#)
+        );
+        assert_eq!(
+            value(r#""{nobody}""#).unwrap_err(),
+            "the argument `nobody` is missing"
+        );
+        assert_eq!(
+            value(r#""{/none}""#).unwrap_err(),
+            "nothing stands at `/none`"
+        );
         for text in ["{a", "a}", "{a{b}"] {
             assert!(Value::read(&Json::Text(text.to_owned())).is_err(), "{text}");
         }

@@ -1,4 +1,5 @@
-//! One layer: attention, then the feed-forward part, each behind a norm and beside what it started from.
+//! One layer: attention, then the feed-forward part, each behind a norm and beside what it started
+//! from.
 
 use assay_weights::config::DecoderConfig;
 use candle_core::{Result, Tensor};
@@ -32,9 +33,15 @@ impl Layer {
         tensor: &dyn Fn(&str) -> Result<Tensor>,
         adapter: &dyn Fn(&str) -> Result<Option<Adapter>>,
     ) -> Result<Self> {
-        let part = |name: &str, bias: bool| Projection::new(&format!("{prefix}.{name}"), bias, tensor, adapter);
+        let part = |name: &str, bias: bool| {
+            Projection::new(&format!("{prefix}.{name}"), bias, tensor, adapter)
+        };
         let norm = |name: &str| tensor(&format!("{prefix}.{name}.weight"));
-        let qk_norm = if config.qk_norm { Some([norm("self_attn.q_norm")?, norm("self_attn.k_norm")?]) } else { None };
+        let qk_norm = if config.qk_norm {
+            Some([norm("self_attn.q_norm")?, norm("self_attn.k_norm")?])
+        } else {
+            None
+        };
         Ok(Self {
             before_attention: norm("input_layernorm")?,
             q: part("self_attn.q_proj", config.qkv_bias)?,
@@ -46,7 +53,11 @@ impl Layer {
             gate: part("mlp.gate_proj", config.mlp_bias)?,
             up: part("mlp.up_proj", config.mlp_bias)?,
             down: part("mlp.down_proj", config.mlp_bias)?,
-            heads: Heads { heads: config.heads, kv_heads: config.kv_heads, head_dim: config.head_dim },
+            heads: Heads {
+                heads: config.heads,
+                kv_heads: config.kv_heads,
+                head_dim: config.head_dim,
+            },
             eps: config.eps,
         })
     }
@@ -74,20 +85,41 @@ impl Layer {
         tape: &mut Tape,
     ) -> Result<Tensor> {
         let normed = rms_norm(x, &self.before_attention, self.eps, tape)?;
-        let x = add(x, &self.attended(&normed, turns, attention, tape)?, 1.0, tape)?;
+        let x = add(
+            x,
+            &self.attended(&normed, turns, attention, tape)?,
+            1.0,
+            tape,
+        )?;
         let normed = rms_norm(&x, &self.before_mlp, self.eps, tape)?;
-        let inner = swiglu(&self.gate.forward(&normed, tape)?, &self.up.forward(&normed, tape)?, tape)?;
+        let inner = swiglu(
+            &self.gate.forward(&normed, tape)?,
+            &self.up.forward(&normed, tape)?,
+            tape,
+        )?;
         add(&x, &self.down.forward(&inner, tape)?, 1.0, tape)
     }
 
-    fn attended(&self, x: &Tensor, turns: &Turns, attention: Attention<'_>, tape: &mut Tape) -> Result<Tensor> {
+    fn attended(
+        &self,
+        x: &Tensor,
+        turns: &Turns,
+        attention: Attention<'_>,
+        tape: &mut Tape,
+    ) -> Result<Tensor> {
         let [q, k, v] = [&self.q, &self.k, &self.v].map(|projection| projection.forward(x, tape));
         let (mut q, mut k, v) = (q?, k?, v?);
         if let Some([of_q, of_k]) = &self.qk_norm {
-            (q, k) = (rms_norm(&q, of_q, self.eps, tape)?, rms_norm(&k, of_k, self.eps, tape)?);
+            (q, k) = (
+                rms_norm(&q, of_q, self.eps, tape)?,
+                rms_norm(&k, of_k, self.eps, tape)?,
+            );
         }
         let head_dim = self.heads.head_dim;
-        let (q, k) = (rotate(&q, turns, head_dim, tape)?, rotate(&k, turns, head_dim, tape)?);
+        let (q, k) = (
+            rotate(&q, turns, head_dim, tape)?,
+            rotate(&k, turns, head_dim, tape)?,
+        );
         let out = attention([&q, &k, &v], self.heads, tape)?;
         self.output.forward(&out, tape)
     }

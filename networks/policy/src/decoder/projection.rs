@@ -17,7 +17,11 @@ pub(crate) struct Adapter {
 
 impl Adapter {
     fn laid_out(self) -> Result<Self> {
-        Ok(Self { a: self.a.laid_out()?, b: self.b.laid_out()?, ..self })
+        Ok(Self {
+            a: self.a.laid_out()?,
+            b: self.b.laid_out()?,
+            ..self
+        })
     }
 }
 
@@ -46,7 +50,11 @@ impl Projection {
     /// Its weights laid out for many products.
     pub(crate) fn laid_out(self) -> Result<Self> {
         let adapter = self.adapter.map(Adapter::laid_out).transpose()?;
-        Ok(Self { weight: self.weight.laid_out()?, adapter, ..self })
+        Ok(Self {
+            weight: self.weight.laid_out()?,
+            adapter,
+            ..self
+        })
     }
 
     /// `[rows, in]` to `[rows, out]`.

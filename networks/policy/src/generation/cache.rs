@@ -28,9 +28,14 @@ impl Cache {
         }
     }
 
-    /// Takes in completions of texts that were read: `kept` has keys and values by layer, `starts` where each text lies, `text_of`
-    /// which one a completion goes on with.
-    pub(super) fn admit(&mut self, kept: &[[Tensor; 2]], starts: &[usize], text_of: &[usize]) -> Result<()> {
+    /// Takes in completions of texts that were read: `kept` has keys and values by layer, `starts`
+    /// where each text lies, `text_of` which one a completion goes on with.
+    pub(super) fn admit(
+        &mut self,
+        kept: &[[Tensor; 2]],
+        starts: &[usize],
+        text_of: &[usize],
+    ) -> Result<()> {
         match self {
             Self::Rows(rows) => rows.admit(kept, starts, text_of),
             Self::Padded(padded) => padded.admit(kept, starts, text_of),
@@ -48,7 +53,13 @@ impl Cache {
 }
 
 impl Attend for Cache {
-    fn attend(&mut self, layer: usize, qkv: [&Tensor; 3], heads: Heads, _: &mut Tape) -> Result<Tensor> {
+    fn attend(
+        &mut self,
+        layer: usize,
+        qkv: [&Tensor; 3],
+        heads: Heads,
+        _: &mut Tape,
+    ) -> Result<Tensor> {
         match self {
             Self::Rows(rows) => rows.attend(layer, qkv, heads),
             Self::Padded(padded) => padded.attend(layer, qkv, heads),
@@ -65,7 +76,11 @@ pub(super) struct Reading<'a> {
 
 impl<'a> Reading<'a> {
     pub(super) fn new(policy: &'a Policy, packed: &'a Packed) -> Self {
-        Self { packed, windows: &policy.config.windows, kept: Vec::new() }
+        Self {
+            packed,
+            windows: &policy.config.windows,
+            kept: Vec::new(),
+        }
     }
 
     /// Keys and values by layer, each `[tokens, kv_heads * head_dim]`.
@@ -75,7 +90,13 @@ impl<'a> Reading<'a> {
 }
 
 impl Attend for Reading<'_> {
-    fn attend(&mut self, layer: usize, qkv: [&Tensor; 3], heads: Heads, tape: &mut Tape) -> Result<Tensor> {
+    fn attend(
+        &mut self,
+        layer: usize,
+        qkv: [&Tensor; 3],
+        heads: Heads,
+        tape: &mut Tape,
+    ) -> Result<Tensor> {
         self.kept.push([qkv[1].contiguous()?, qkv[2].contiguous()?]);
         attention(qkv, heads, self.packed.span(self.windows[layer]), tape)
     }
@@ -84,5 +105,8 @@ impl Attend for Reading<'_> {
 /// Texts that completions go on with, each read once and shared.
 pub(super) fn shared<T>(texts: impl Iterator<Item = T>, text_of: &[usize]) -> Vec<Arc<T>> {
     let texts: Vec<Arc<T>> = texts.map(Arc::new).collect();
-    text_of.iter().map(|text| Arc::clone(&texts[*text])).collect()
+    text_of
+        .iter()
+        .map(|text| Arc::clone(&texts[*text]))
+        .collect()
 }

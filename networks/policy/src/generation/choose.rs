@@ -10,24 +10,48 @@ use super::Sampling;
 /// Rows one thread takes at a time.
 const ROWS: usize = 8;
 
-/// The token of each row of logits and the logarithm of its probability, for a random number in \[0, 1) each.
-pub(super) fn choose(logits: &[f32], vocabulary: usize, sampling: &Sampling, numbers: &[f64]) -> Vec<(u32, f32)> {
-    let rows = logits.par_chunks_exact(vocabulary).zip(numbers).with_min_len(ROWS);
-    rows.map_init(Vec::new, |shares, (logits, number)| choose_one(logits, sampling, *number, shares)).collect()
+/// The token of each row of logits and the logarithm of its probability, for a random number in
+/// \[0, 1) each.
+pub(super) fn choose(
+    logits: &[f32],
+    vocabulary: usize,
+    sampling: &Sampling,
+    numbers: &[f64],
+) -> Vec<(u32, f32)> {
+    let rows = logits
+        .par_chunks_exact(vocabulary)
+        .zip(numbers)
+        .with_min_len(ROWS);
+    rows.map_init(Vec::new, |shares, (logits, number)| {
+        choose_one(logits, sampling, *number, shares)
+    })
+    .collect()
 }
 
-fn choose_one(logits: &[f32], sampling: &Sampling, number: f64, shares: &mut Vec<f32>) -> (u32, f32) {
+fn choose_one(
+    logits: &[f32],
+    sampling: &Sampling,
+    number: f64,
+    shares: &mut Vec<f32>,
+) -> (u32, f32) {
     let scale: f32 = Real::narrow(1.0 / sampling.scoring_temperature());
     shares.resize(logits.len(), 0.0);
     let (most, total) = wide(
         #[inline(always)]
         || {
             let most = largest(logits) * scale;
-            shares.iter_mut().zip(logits).for_each(|(share, l)| *share = (l * scale - most).exponential());
+            shares
+                .iter_mut()
+                .zip(logits)
+                .for_each(|(share, l)| *share = (l * scale - most).exponential());
             (most, sum(shares))
         },
     );
-    let at = if sampling.temperature > 0.0 { draw(shares, sampling, number) } else { likeliest(shares) };
+    let at = if sampling.temperature > 0.0 {
+        draw(shares, sampling, number)
+    } else {
+        likeliest(shares)
+    };
     let log_prob = logits[at] * scale - most - total.ln();
     (crate::batch::small(at), log_prob)
 }
@@ -47,11 +71,15 @@ fn likeliest(shares: &[f32]) -> usize {
 fn draw(shares: &[f32], sampling: &Sampling, number: f64) -> usize {
     let all = sampling.top_k == 0 && sampling.top_p >= 1.0 && sampling.min_p <= 0.0;
     if all {
-        return walk(shares.iter().copied().enumerate(), number).unwrap_or_else(|| likeliest(shares));
+        return walk(shares.iter().copied().enumerate(), number)
+            .unwrap_or_else(|| likeliest(shares));
     }
     let mut order: Vec<(usize, f32)> = shares.iter().copied().enumerate().collect();
     order.sort_by(|(at, one), (other_at, other)| {
-        other.partial_cmp(one).unwrap_or(Ordering::Equal).then(at.cmp(other_at))
+        other
+            .partial_cmp(one)
+            .unwrap_or(Ordering::Equal)
+            .then(at.cmp(other_at))
     });
     if sampling.top_k > 0 {
         order.truncate(sampling.top_k);
@@ -99,7 +127,10 @@ mod tests {
     #[test]
     fn a_token_is_drawn_by_its_probability() {
         let all = Sampling::default();
-        assert_eq!([0.0, 0.29, 0.31, 0.79, 0.81, 0.999].map(|number| drawn(&all, number)), [0, 0, 1, 1, 2, 2]);
+        assert_eq!(
+            [0.0, 0.29, 0.31, 0.79, 0.81, 0.999].map(|number| drawn(&all, number)),
+            [0, 0, 1, 1, 2, 2]
+        );
         let (token, log_prob) = choose(&logits(), 3, &all, &[0.9])[0];
         assert!(token == 2 && (log_prob - 0.2f32.ln()).abs() < 1e-6);
     }
@@ -107,24 +138,64 @@ mod tests {
     #[test]
     fn a_temperature_sharpens_what_is_drawn_and_what_is_told() {
         // Probabilities to the power of two: 0.09, 0.25, 0.04 of 0.38.
-        let cold = Sampling { temperature: 0.5, ..Sampling::default() };
+        let cold = Sampling {
+            temperature: 0.5,
+            ..Sampling::default()
+        };
         let (token, log_prob) = choose(&logits(), 3, &cold, &[0.2])[0];
         assert!(token == 0 && (log_prob - (0.09f32 / 0.38).ln()).abs() < 1e-5);
-        let greedy = Sampling { temperature: 0.0, ..Sampling::default() };
+        let greedy = Sampling {
+            temperature: 0.0,
+            ..Sampling::default()
+        };
         assert_eq!([0.0, 0.99].map(|number| drawn(&greedy, number)), [1, 1]);
     }
 
     #[test]
     fn what_is_not_allowed_is_not_drawn() {
         for (sampling, expected) in [
-            (Sampling { top_k: 1, ..Sampling::default() }, [1, 1, 1]),
-            (Sampling { top_k: 2, ..Sampling::default() }, [1, 1, 0]),
+            (
+                Sampling {
+                    top_k: 1,
+                    ..Sampling::default()
+                },
+                [1, 1, 1],
+            ),
+            (
+                Sampling {
+                    top_k: 2,
+                    ..Sampling::default()
+                },
+                [1, 1, 0],
+            ),
             // 0.5 alone is under 0.6, so the next one is needed.
-            (Sampling { top_p: 0.6, ..Sampling::default() }, [1, 1, 0]),
-            (Sampling { top_p: 0.5, ..Sampling::default() }, [1, 1, 1]),
-            (Sampling { min_p: 0.5, ..Sampling::default() }, [1, 1, 0]),
+            (
+                Sampling {
+                    top_p: 0.6,
+                    ..Sampling::default()
+                },
+                [1, 1, 0],
+            ),
+            (
+                Sampling {
+                    top_p: 0.5,
+                    ..Sampling::default()
+                },
+                [1, 1, 1],
+            ),
+            (
+                Sampling {
+                    min_p: 0.5,
+                    ..Sampling::default()
+                },
+                [1, 1, 0],
+            ),
         ] {
-            assert_eq!([0.0, 0.5, 0.99].map(|number| drawn(&sampling, number)), expected, "{sampling:?}");
+            assert_eq!(
+                [0.0, 0.5, 0.99].map(|number| drawn(&sampling, number)),
+                expected,
+                "{sampling:?}"
+            );
         }
     }
 }

@@ -1,8 +1,10 @@
-//! Writing: many completions at once, each token after what was written before it. Keys and values are kept, the completions of a
-//! prompt share those of the prompt, and a completion that ends makes room for the next.
+//! Writing: many completions at once, each token after what was written before it. Keys and values
+//! are kept, the completions of a prompt share those of the prompt, and a completion that ends
+//! makes room for the next.
 //!
-//! What a completion says depends on its prompt, its key and the weights: the random number of a token is made of the key and the
-//! place, so a completion that is broken off can be gone on with later, and no state of a generator has to be kept.
+//! What a completion says depends on its prompt, its key and the weights: the random number of a
+//! token is made of the key and the place, so a completion that is broken off can be gone on with
+//! later, and no state of a generator has to be kept.
 
 mod cache;
 mod choose;
@@ -44,7 +46,14 @@ pub struct Sampling {
 
 impl Default for Sampling {
     fn default() -> Self {
-        Self { temperature: 1.0, top_k: 0, top_p: 1.0, min_p: 0.0, max_tokens: 256, rows: 512 }
+        Self {
+            temperature: 1.0,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            max_tokens: 256,
+            rows: 512,
+        }
     }
 }
 
@@ -54,12 +63,23 @@ impl Sampling {
     /// # Errors
     /// Which, and what is allowed.
     pub fn check(&self) -> Result<(), PolicyError> {
-        let shares = [("top_p", self.top_p, f64::MIN_POSITIVE), ("min_p", self.min_p, 0.0)];
-        if let Some((name, value, least)) = shares.iter().find(|(_, value, least)| !(*least..=1.0).contains(value)) {
-            return Err(PolicyError::new(format!("`{name}` is a share from {least} to 1: {value}")));
+        let shares = [
+            ("top_p", self.top_p, f64::MIN_POSITIVE),
+            ("min_p", self.min_p, 0.0),
+        ];
+        if let Some((name, value, least)) = shares
+            .iter()
+            .find(|(_, value, least)| !(*least..=1.0).contains(value))
+        {
+            return Err(PolicyError::new(format!(
+                "`{name}` is a share from {least} to 1: {value}"
+            )));
         }
         if !(self.temperature.is_finite() && self.temperature >= 0.0) {
-            return Err(PolicyError::new(format!("`temperature` is 0 or more: {}", self.temperature)));
+            return Err(PolicyError::new(format!(
+                "`temperature` is 0 or more: {}",
+                self.temperature
+            )));
         }
         if self.max_tokens == 0 || self.rows == 0 {
             return Err(PolicyError::new("`max_tokens` and `rows` are at least 1"));
@@ -70,7 +90,11 @@ impl Sampling {
     /// The temperature log-probabilities are told under: 1 where the likeliest token is taken.
     #[must_use]
     pub fn scoring_temperature(&self) -> f64 {
-        if self.temperature > 0.0 { self.temperature } else { 1.0 }
+        if self.temperature > 0.0 {
+            self.temperature
+        } else {
+            1.0
+        }
     }
 }
 
@@ -90,7 +114,8 @@ pub struct Wanted {
 pub struct Written {
     /// The tokens written now, without those written before; the one that ends it is among them.
     pub tokens: Vec<u32>,
-    /// Natural logarithm of the probability of each token, under the softmax of logits over the temperature.
+    /// Natural logarithm of the probability of each token, under the softmax of logits over the
+    /// temperature.
     pub log_probs: Vec<f32>,
     /// Whether it came to an end by itself.
     pub ended: bool,
@@ -109,7 +134,8 @@ struct Row {
 
 /// Writes completions, in the order of the requests.
 ///
-/// `pause` is asked before every token and shown which requests are done; when it says so, what is written so far is returned.
+/// `pause` is asked before every token and shown which requests are done; when it says so, what is
+/// written so far is returned.
 ///
 /// # Errors
 /// Settings that mean nothing, tokens the policy does not have, no room on the device.
@@ -173,7 +199,8 @@ fn with_cache(
         let chosen = on_workers(|| choose(&logits, vocabulary, sampling, &places));
         if chosen.iter().any(|(_, log_prob)| !log_prob.is_finite()) {
             return Err(PolicyError::new(
-                "the policy gives no finite probabilities: its weights are not finite, or far too large",
+                "the policy gives no finite probabilities: its weights are not finite, or far too \
+                 large",
             ));
         }
         let mut stays = Vec::with_capacity(rows.len());
@@ -186,10 +213,15 @@ fn with_cache(
             stays.push(!row.written.ended && !full);
         }
         let mut stay = stays.iter();
-        let (going, ended): (Vec<Row>, Vec<Row>) = rows.into_iter().partition(|_| *stay.next().unwrap_or(&false));
+        let (going, ended): (Vec<Row>, Vec<Row>) = rows
+            .into_iter()
+            .partition(|_| *stay.next().unwrap_or(&false));
         for row in ended {
             finished[row.at] = true;
-            done[row.at] = Written { done: true, ..row.written };
+            done[row.at] = Written {
+                done: true,
+                ..row.written
+            };
         }
         rows = going;
         cache.keep(&stays)?;
@@ -197,9 +229,14 @@ fn with_cache(
         if rows.is_empty() {
             continue;
         }
-        let ids: Vec<u32> = rows.iter().filter_map(|row| row.written.tokens.last().copied()).collect();
-        let at: Vec<u32> =
-            rows.iter().map(|row| small(row.prompt + row.before + row.written.tokens.len() - 1)).collect();
+        let ids: Vec<u32> = rows
+            .iter()
+            .filter_map(|row| row.written.tokens.last().copied())
+            .collect();
+        let at: Vec<u32> = rows
+            .iter()
+            .map(|row| small(row.prompt + row.before + row.written.tokens.len() - 1))
+            .collect();
         let (ids, turns, mut tape) = (policy.ids(&ids)?, policy.turns(&at)?, Tape::default());
         logits = numbers(&on_workers(|| {
             let hidden = decoder.hidden(&ids, &turns, &mut cache, &mut tape)?;
@@ -208,7 +245,8 @@ fn with_cache(
     }
 }
 
-/// Reads the prompts of some requests into the cache, each prompt once; says the logits behind each request, row by row.
+/// Reads the prompts of some requests into the cache, each prompt once; says the logits behind each
+/// request, row by row.
 fn read_prompts(
     policy: &Policy,
     decoder: &Decoder,
@@ -219,7 +257,9 @@ fn read_prompts(
     let mut text_of = Vec::with_capacity(wanted.len());
     for (at, request) in wanted.iter().enumerate() {
         let shares = |before: &Wanted| {
-            before.written.is_empty() && request.written.is_empty() && Arc::ptr_eq(&before.prompt, &request.prompt)
+            before.written.is_empty()
+                && request.written.is_empty()
+                && Arc::ptr_eq(&before.prompt, &request.prompt)
         };
         if !(at > 0 && shares(&wanted[at - 1])) {
             texts.push([&request.prompt, &request.written]);
@@ -228,17 +268,26 @@ fn read_prompts(
     }
     let packed = Packed::new(texts.into_iter(), policy.vocabulary(), policy.device())?;
     let (mut reading, mut tape) = (Reading::new(policy, &packed), Tape::default());
-    let (turns, last) = (policy.turns(&packed.positions)?, policy.ids(&packed.last())?);
+    let (turns, last) = (
+        policy.turns(&packed.positions)?,
+        policy.ids(&packed.last())?,
+    );
     let logits = numbers(&on_workers(|| {
         let hidden = decoder.hidden(&packed.ids, &turns, &mut reading, &mut tape)?;
         decoder.logits(&rows(&hidden, &last, &mut tape)?, &mut tape)
     })?)?;
     cache.admit(&reading.into_kept(), &packed.starts, &text_of)?;
     let vocabulary = policy.vocabulary();
-    Ok(text_of.iter().flat_map(|text| logits[text * vocabulary..][..vocabulary].iter().copied()).collect())
+    Ok(text_of
+        .iter()
+        .flat_map(|text| logits[text * vocabulary..][..vocabulary].iter().copied())
+        .collect())
 }
 
 /// All numbers of a tensor, row by row.
 fn numbers(tensor: &candle_core::Tensor) -> Result<Vec<f32>, PolicyError> {
-    Ok(tensor.to_dtype(candle_core::DType::F32)?.flatten_all()?.to_vec1()?)
+    Ok(tensor
+        .to_dtype(candle_core::DType::F32)?
+        .flatten_all()?
+        .to_vec1()?)
 }

@@ -1,5 +1,5 @@
-//! Keys and values in one tensor for each layer, for devices that want few large operations. Completions of different lengths are
-//! filled up with columns that nobody sees.
+//! Keys and values in one tensor for each layer, for devices that want few large operations.
+//! Completions of different lengths are filled up with columns that nobody sees.
 
 use assay_weights::config::DecoderConfig;
 use candle_core::{D, DType, Device, Result, Tensor};
@@ -18,12 +18,26 @@ pub(super) struct Padded {
 
 impl Padded {
     pub(super) fn new(config: &DecoderConfig, device: &Device) -> Self {
-        Self { windows: config.windows.clone(), device: device.clone(), layers: Vec::new(), positions: Vec::new() }
+        Self {
+            windows: config.windows.clone(),
+            device: device.clone(),
+            layers: Vec::new(),
+            positions: Vec::new(),
+        }
     }
 
-    pub(super) fn admit(&mut self, kept: &[[Tensor; 2]], starts: &[usize], text_of: &[usize]) -> Result<()> {
+    pub(super) fn admit(
+        &mut self,
+        kept: &[[Tensor; 2]],
+        starts: &[usize],
+        text_of: &[usize],
+    ) -> Result<()> {
         let lengths: Vec<usize> = starts.windows(2).map(|ends| ends[1] - ends[0]).collect();
-        let longest = text_of.iter().map(|text| lengths[*text]).max().unwrap_or_default();
+        let longest = text_of
+            .iter()
+            .map(|text| lengths[*text])
+            .max()
+            .unwrap_or_default();
         let old = self.positions.first().map_or(0, Vec::len);
         let columns = longest.max(old);
         // The rows of a text, then any row for the columns nobody sees.
@@ -34,8 +48,10 @@ impl Padded {
             .collect();
         let places = Tensor::from_vec(places, text_of.len() * columns, &self.device)?;
         let fresh = kept.iter().map(|pair| {
-            let [k, v] =
-                pair.each_ref().map(|x| x.index_select(&places, 0)?.reshape((text_of.len(), columns, x.dim(1)?)));
+            let [k, v] = pair.each_ref().map(|x| {
+                x.index_select(&places, 0)?
+                    .reshape((text_of.len(), columns, x.dim(1)?))
+            });
             Ok([k?, v?])
         });
         let fresh = fresh.collect::<Result<Vec<_>>>()?;
@@ -49,8 +65,14 @@ impl Padded {
                 }
             }
         }
-        self.positions.iter_mut().for_each(|row| row.resize(columns, None));
-        let seen = |text: &usize| (0..columns).map(|at| (at < lengths[*text]).then_some(at)).collect();
+        self.positions
+            .iter_mut()
+            .for_each(|row| row.resize(columns, None));
+        let seen = |text: &usize| {
+            (0..columns)
+                .map(|at| (at < lengths[*text]).then_some(at))
+                .collect()
+        };
         self.positions.extend(text_of.iter().map(seen));
         Ok(())
     }
@@ -59,7 +81,10 @@ impl Padded {
         if stays.iter().all(|stays| *stays) {
             return Ok(());
         }
-        let rows: Vec<u32> = (0..stays.len()).filter(|row| stays[*row]).map(small).collect();
+        let rows: Vec<u32> = (0..stays.len())
+            .filter(|row| stays[*row])
+            .map(small)
+            .collect();
         let mut stays = stays.iter();
         self.positions.retain(|_| *stays.next().unwrap_or(&false));
         if rows.is_empty() {
@@ -74,8 +99,17 @@ impl Padded {
         Ok(())
     }
 
-    pub(super) fn attend(&mut self, layer: usize, [q, k, v]: [&Tensor; 3], heads: Heads) -> Result<Tensor> {
-        let Heads { heads, kv_heads, head_dim } = heads;
+    pub(super) fn attend(
+        &mut self,
+        layer: usize,
+        [q, k, v]: [&Tensor; 3],
+        heads: Heads,
+    ) -> Result<Tensor> {
+        let Heads {
+            heads,
+            kv_heads,
+            head_dim,
+        } = heads;
         let rows = q.dim(0)?;
         if layer == 0 {
             for row in &mut self.positions {
@@ -87,9 +121,11 @@ impl Padded {
             *part = Tensor::cat(&[&*part, &new.unsqueeze(1)?], 1)?.contiguous()?;
         }
         let columns = self.layers[layer][0].dim(1)?;
-        let [k, v] = self.layers[layer]
-            .each_ref()
-            .map(|part| part.reshape((rows, columns, kv_heads, head_dim))?.transpose(1, 2)?.contiguous());
+        let [k, v] = self.layers[layer].each_ref().map(|part| {
+            part.reshape((rows, columns, kv_heads, head_dim))?
+                .transpose(1, 2)?
+                .contiguous()
+        });
         let q = q.reshape((rows, kv_heads, heads / kv_heads, head_dim))?;
         let scores = (q.contiguous()?.matmul(&k?.t()?.contiguous()?)? * scale_of(head_dim))?;
         let mask = self.mask(self.windows[layer], columns)?;
@@ -107,7 +143,15 @@ impl Padded {
         let numbers: Vec<f32> = self
             .positions
             .iter()
-            .flat_map(|row| (0..columns).map(|column| if seen(row, column) { 0.0 } else { f32::NEG_INFINITY }))
+            .flat_map(|row| {
+                (0..columns).map(|column| {
+                    if seen(row, column) {
+                        0.0
+                    } else {
+                        f32::NEG_INFINITY
+                    }
+                })
+            })
             .collect();
         Tensor::from_vec(numbers, (self.positions.len(), 1, 1, columns), &self.device)
     }

@@ -1,5 +1,5 @@
-//! Keys and values on a CPU. Each completion has its own rows; those of the prompt are there once for all its completions. Nothing
-//! is padded and nothing is moved when a completion ends.
+//! Keys and values on a CPU. Each completion has its own rows; those of the prompt are there once
+//! for all its completions. Nothing is padded and nothing is moved when a completion ends.
 
 use std::sync::Arc;
 
@@ -34,22 +34,41 @@ struct Row {
 
 impl Rows {
     pub(super) fn new(windows: Vec<Option<usize>>) -> Self {
-        Self { windows, rows: Vec::new() }
+        Self {
+            windows,
+            rows: Vec::new(),
+        }
     }
 
-    pub(super) fn admit(&mut self, kept: &[[Tensor; 2]], starts: &[usize], text_of: &[usize]) -> Result<()> {
-        let held: Vec<[Held<'_>; 2]> = kept.iter().map(|pair| pair.each_ref().map(Held::new)).collect();
-        let slices =
-            held.iter().map(|[k, v]| Ok([k.slice::<f32>()?, v.slice::<f32>()?])).collect::<Result<Vec<_>>>()?;
+    pub(super) fn admit(
+        &mut self,
+        kept: &[[Tensor; 2]],
+        starts: &[usize],
+        text_of: &[usize],
+    ) -> Result<()> {
+        let held: Vec<[Held<'_>; 2]> = kept
+            .iter()
+            .map(|pair| pair.each_ref().map(Held::new))
+            .collect();
+        let slices = held
+            .iter()
+            .map(|[k, v]| Ok([k.slice::<f32>()?, v.slice::<f32>()?]))
+            .collect::<Result<Vec<_>>>()?;
         let texts = starts.windows(2).map(|ends| {
             let part = |x: &[f32]| {
                 let width = x.len() / starts.last().copied().unwrap_or(1).max(1);
                 x[ends[0] * width..ends[1] * width].to_vec()
             };
-            slices.iter().map(|pair| pair.map(part)).collect::<Vec<Pair>>()
+            slices
+                .iter()
+                .map(|pair| pair.map(part))
+                .collect::<Vec<Pair>>()
         });
         let layers = self.windows.len();
-        let rows = shared(texts, text_of).into_iter().map(|prompt| Row { prompt, own: vec![Pair::default(); layers] });
+        let rows = shared(texts, text_of).into_iter().map(|prompt| Row {
+            prompt,
+            own: vec![Pair::default(); layers],
+        });
         self.rows.extend(rows);
         Ok(())
     }
@@ -60,7 +79,12 @@ impl Rows {
     }
 
     /// Adds a token to each completion and attends to all before it.
-    pub(super) fn attend(&mut self, layer: usize, qkv: [&Tensor; 3], heads: Heads) -> Result<Tensor> {
+    pub(super) fn attend(
+        &mut self,
+        layer: usize,
+        qkv: [&Tensor; 3],
+        heads: Heads,
+    ) -> Result<Tensor> {
         let [qs, ks, vs] = qkv.map(Held::new);
         let (qs, ks, vs) = (qs.slice::<f32>()?, ks.slice::<f32>()?, vs.slice::<f32>()?);
         let (width, kv_width) = (heads.width(), heads.kv_width());
@@ -72,16 +96,23 @@ impl Rows {
             window: self.windows[layer],
         };
         let tokens = ks.par_chunks(kv_width).zip(vs.par_chunks(kv_width));
-        let rows = self.rows.par_iter_mut().zip(out.par_chunks_mut(width)).zip(qs.par_chunks(width));
-        rows.zip(tokens).with_min_len(ROWS).for_each_init(Vec::new, |shares, (((row, out), q), (k, v))| {
-            let own = &mut row.own[layer];
-            own[0].extend_from_slice(k);
-            own[1].extend_from_slice(v);
-            wide(
-                #[inline(always)]
-                || look.back(&row.prompt[layer], own, q, shares, out),
-            );
-        });
+        let rows = self
+            .rows
+            .par_iter_mut()
+            .zip(out.par_chunks_mut(width))
+            .zip(qs.par_chunks(width));
+        rows.zip(tokens).with_min_len(ROWS).for_each_init(
+            Vec::new,
+            |shares, (((row, out), q), (k, v))| {
+                let own = &mut row.own[layer];
+                own[0].extend_from_slice(k);
+                own[1].extend_from_slice(v);
+                wide(
+                    #[inline(always)]
+                    || look.back(&row.prompt[layer], own, q, shares, out),
+                );
+            },
+        );
         Tensor::from_vec(out, qkv[0].shape(), qkv[0].device())
     }
 }
@@ -96,12 +127,15 @@ struct Look {
 }
 
 impl Look {
-    /// One token over the tokens of its prompt and its own. Token after token is read for all heads, as they lie in memory.
+    /// One token over the tokens of its prompt and its own. Token after token is read for all
+    /// heads, as they lie in memory.
     #[inline(always)]
     fn back(&self, prompt: &Pair, own: &Pair, q: &[f32], shares: &mut Vec<f32>, out: &mut [f32]) {
         let (head_dim, kv_width) = (self.heads.head_dim, self.heads.kv_width());
         let tokens = (prompt[0].len() + own[0].len()) / kv_width;
-        let hidden = self.window.map_or(0, |window| tokens.saturating_sub(window));
+        let hidden = self
+            .window
+            .map_or(0, |window| tokens.saturating_sub(window));
         let seen = tokens - hidden;
         // What is hidden is hidden of the prompt first.
         let of_prompt = (hidden * kv_width).min(prompt[0].len());
@@ -133,14 +167,21 @@ impl Look {
                     let (a, b, c, d) = (value(0), value(1), value(2), value(3));
                     let shares = &shares[head * seen + token..][..ABREAST];
                     for ((((out, a), b), c), d) in out.iter_mut().zip(a).zip(b).zip(c).zip(d) {
-                        *out = *out + shares[0] * *a + shares[1] * *b + shares[2] * *c + shares[3] * *d;
+                        *out = *out
+                            + shares[0] * *a
+                            + shares[1] * *b
+                            + shares[2] * *c
+                            + shares[3] * *d;
                     }
                 }
                 token += ABREAST;
             }
             for value in rest.chunks_exact(kv_width) {
                 for (head, place) in self.places.iter().enumerate() {
-                    let (out, share) = (&mut out[head * head_dim..][..head_dim], shares[head * seen + token]);
+                    let (out, share) = (
+                        &mut out[head * head_dim..][..head_dim],
+                        shares[head * seen + token],
+                    );
                     for (out, value) in out.iter_mut().zip(&value[*place..][..head_dim]) {
                         *out += share * *value;
                     }

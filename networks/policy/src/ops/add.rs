@@ -9,7 +9,13 @@ use super::tape::{Back, Pass, Tape};
 /// `x + scale * y`, for two matrices of one shape.
 pub(crate) fn add(x: &Tensor, y: &Tensor, scale: f64, tape: &mut Tape) -> Result<Tensor> {
     if is_fused(x) {
-        return tape.run(Add { scale, width: x.dim(1)? }, &[x, y]);
+        return tape.run(
+            Add {
+                scale,
+                width: x.dim(1)?,
+            },
+            &[x, y],
+        );
     }
     x + (y * scale)?
 }
@@ -34,7 +40,13 @@ impl<T: Number> Pass<T> for Add {
         Ok((out, self.width))
     }
 
-    fn backward(&self, _: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+    fn backward(
+        &self,
+        _: &[&[T]],
+        _: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()> {
         if back.wants(1) {
             add_to(back.sum(1), &gradient, T::narrow(self.scale));
         }
@@ -49,12 +61,20 @@ impl<T: Number> Pass<T> for AddBias {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let (mut out, bias) = (inputs[0].to_vec(), inputs[1]);
         for row in out.chunks_exact_mut(bias.len()) {
-            row.iter_mut().zip(bias).for_each(|(out, bias)| *out += *bias);
+            row.iter_mut()
+                .zip(bias)
+                .for_each(|(out, bias)| *out += *bias);
         }
         Ok((out, bias.len()))
     }
 
-    fn backward(&self, inputs: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+    fn backward(
+        &self,
+        inputs: &[&[T]],
+        _: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()> {
         if back.wants(1) {
             let sum = back.sum(1);
             for row in gradient.chunks_exact(inputs[1].len()) {

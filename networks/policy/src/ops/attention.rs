@@ -1,7 +1,8 @@
-//! Causal attention inside each sequence of a packed batch (arXiv 1706.03762), several heads of queries to a head of keys
-//! (arXiv 2305.13245), all tokens before or a window of them.
+//! Causal attention inside each sequence of a packed batch (arXiv 1706.03762), several heads of
+//! queries to a head of keys (arXiv 2305.13245), all tokens before or a window of them.
 //!
-//! Sequences lie one behind the other, so nothing is padded. The backward pass makes the shares again instead of keeping them.
+//! Sequences lie one behind the other, so nothing is padded. The backward pass makes the shares
+//! again instead of keeping them.
 
 use std::sync::Arc;
 
@@ -35,9 +36,19 @@ pub(crate) struct Heads {
     pub(crate) head_dim: usize,
 }
 
-/// `q` of `[tokens, heads * head_dim]` over `k` and `v` of `[tokens, kv_heads * head_dim]`, to the shape of `q`.
-pub(crate) fn attention([q, k, v]: [&Tensor; 3], heads: Heads, span: Span, tape: &mut Tape) -> Result<Tensor> {
-    if is_fused(q) { tape.run(Attention { heads, span }, &[q, k, v]) } else { composed([q, k, v], heads, &span) }
+/// `q` of `[tokens, heads * head_dim]` over `k` and `v` of `[tokens, kv_heads * head_dim]`, to the
+/// shape of `q`.
+pub(crate) fn attention(
+    [q, k, v]: [&Tensor; 3],
+    heads: Heads,
+    span: Span,
+    tape: &mut Tape,
+) -> Result<Tensor> {
+    if is_fused(q) {
+        tape.run(Attention { heads, span }, &[q, k, v])
+    } else {
+        composed([q, k, v], heads, &span)
+    }
 }
 
 /// One over the square root of the size of a head.
@@ -48,7 +59,11 @@ pub(crate) fn scale_of(head_dim: usize) -> f64 {
 
 /// The same of operations the library differentiates, one sequence after the other.
 pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Result<Tensor> {
-    let Heads { heads, kv_heads, head_dim } = heads;
+    let Heads {
+        heads,
+        kv_heads,
+        head_dim,
+    } = heads;
     let (group, scale) = (heads / kv_heads, scale_of(head_dim));
     let tokens = q.dim(0)?;
     let (q, k, v) = (
@@ -56,22 +71,37 @@ pub(super) fn composed([q, k, v]: [&Tensor; 3], heads: Heads, span: &Span) -> Re
         k.reshape((tokens, kv_heads, head_dim))?,
         v.reshape((tokens, kv_heads, head_dim))?,
     );
-    let sequences = span.starts.windows(2).filter(|ends| ends[1] > ends[0]).map(|ends| {
-        let len = ends[1] - ends[0];
-        let part = |x: &Tensor| x.narrow(0, ends[0], len)?.transpose(0, 1)?.contiguous();
-        // Heads of queries that share keys lie one below the other.
-        let q = part(&q)?.reshape((kv_heads, group * len, head_dim))?;
-        let scores = (q.matmul(&part(&k)?.t()?.contiguous()?)? * scale)?.reshape((heads, len, len))?;
-        let hidden =
-            |row: usize, column: usize| column > row || span.window.is_some_and(|window| column + window <= row);
-        let mask: Vec<f32> =
-            (0..len * len).map(|at| if hidden(at / len, at % len) { f32::NEG_INFINITY } else { 0.0 }).collect();
-        let mask = Tensor::from_vec(mask, (len, len), q.device())?.to_dtype(DType::F32)?;
-        let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
-        let shares = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
-        let out = shares.reshape((kv_heads, group * len, len))?.matmul(&part(&v)?)?;
-        out.reshape((heads, len, head_dim))?.transpose(0, 1)
-    });
+    let sequences = span
+        .starts
+        .windows(2)
+        .filter(|ends| ends[1] > ends[0])
+        .map(|ends| {
+            let len = ends[1] - ends[0];
+            let part = |x: &Tensor| x.narrow(0, ends[0], len)?.transpose(0, 1)?.contiguous();
+            // Heads of queries that share keys lie one below the other.
+            let q = part(&q)?.reshape((kv_heads, group * len, head_dim))?;
+            let scores =
+                (q.matmul(&part(&k)?.t()?.contiguous()?)? * scale)?.reshape((heads, len, len))?;
+            let hidden = |row: usize, column: usize| {
+                column > row || span.window.is_some_and(|window| column + window <= row)
+            };
+            let mask: Vec<f32> = (0..len * len)
+                .map(|at| {
+                    if hidden(at / len, at % len) {
+                        f32::NEG_INFINITY
+                    } else {
+                        0.0
+                    }
+                })
+                .collect();
+            let mask = Tensor::from_vec(mask, (len, len), q.device())?.to_dtype(DType::F32)?;
+            let scores = scores.to_dtype(DType::F32)?.broadcast_add(&mask)?;
+            let shares = candle_nn::ops::softmax(&scores, D::Minus1)?.to_dtype(q.dtype())?;
+            let out = shares
+                .reshape((kv_heads, group * len, len))?
+                .matmul(&part(&v)?)?;
+            out.reshape((heads, len, head_dim))?.transpose(0, 1)
+        });
     Tensor::cat(&sequences.collect::<Result<Vec<_>>>()?, 0)?.reshape((tokens, heads * head_dim))
 }
 
@@ -139,11 +169,20 @@ impl Span {
     }
 
     /// Shares of the columns of a tile for one head of a sequence, row by row.
-    fn shares<T: Number>(&self, tile: Tile, heads: Heads, head: usize, [q, k]: [&[T]; 2], out: &mut Vec<T>) {
+    fn shares<T: Number>(
+        &self,
+        tile: Tile,
+        heads: Heads,
+        head: usize,
+        [q, k]: [&[T]; 2],
+        out: &mut Vec<T>,
+    ) {
         let columns = tile.columns();
         out.resize(tile.rows() * columns, T::ZERO);
-        let queries = View::rows(heads.width()).at(tile.from * heads.width() + head * heads.head_dim);
-        let keys = View::rows(heads.kv_width()).at(tile.first * heads.kv_width() + heads.keys_of(head));
+        let queries =
+            View::rows(heads.width()).at(tile.from * heads.width() + head * heads.head_dim);
+        let keys =
+            View::rows(heads.kv_width()).at(tile.first * heads.kv_width() + heads.keys_of(head));
         multiply(
             (tile.rows(), columns, heads.head_dim),
             Product::plain().times(heads.scale()),
@@ -156,7 +195,10 @@ impl Span {
             || {
                 for (row, scores) in out.chunks_exact_mut(columns).enumerate() {
                     let at = tile.from + row;
-                    let start = self.window.map_or(0, |window| (at + 1).saturating_sub(window)) - tile.first;
+                    let start = self
+                        .window
+                        .map_or(0, |window| (at + 1).saturating_sub(window))
+                        - tile.first;
                     let end = at + 1 - tile.first;
                     scores[..start].fill(T::ZERO);
                     scores[end..].fill(T::ZERO);
@@ -171,7 +213,9 @@ impl Span {
 #[inline(always)]
 pub(crate) fn softmax<T: Number>(numbers: &mut [T]) {
     let most = largest(numbers);
-    numbers.iter_mut().for_each(|number| *number = (*number - most).exponential());
+    numbers
+        .iter_mut()
+        .for_each(|number| *number = (*number - most).exponential());
     let share = T::ONE / sum(numbers);
     numbers.iter_mut().for_each(|number| *number *= share);
 }
@@ -179,9 +223,15 @@ pub(crate) fn softmax<T: Number>(numbers: &mut [T]) {
 /// `dS = P (dP - sum(P dP))`, row by row, in place of `dP`.
 #[inline(always)]
 fn through_softmax<T: Number>(shares: &[T], dshares: &mut [T], columns: usize) {
-    for (shares, dshares) in shares.chunks_exact(columns).zip(dshares.chunks_exact_mut(columns)) {
+    for (shares, dshares) in shares
+        .chunks_exact(columns)
+        .zip(dshares.chunks_exact_mut(columns))
+    {
         let mean = dot(shares, dshares);
-        dshares.iter_mut().zip(shares).for_each(|(d, share)| *d = *share * (*d - mean));
+        dshares
+            .iter_mut()
+            .zip(shares)
+            .for_each(|(d, share)| *d = *share * (*d - mean));
     }
 }
 
@@ -190,7 +240,11 @@ impl<T: Number> Pass<T> for Attention {
         let (heads, [q, k, v]) = (self.heads, [inputs[0], inputs[1], inputs[2]]);
         let (width, kv_width) = (heads.width(), heads.kv_width());
         let mut out = vec![T::ZERO; q.len()];
-        let parts = self.span.split(&mut out, width).into_par_iter().zip(self.span.starts.par_windows(2));
+        let parts = self
+            .span
+            .split(&mut out, width)
+            .into_par_iter()
+            .zip(self.span.starts.par_windows(2));
         parts.for_each_init(Vec::new, |shares, (out, ends)| {
             let (start, end) = (ends[0], ends[1]);
             let q = &q[start * width..end * width];
@@ -198,24 +252,43 @@ impl<T: Number> Pass<T> for Attention {
             for tile in self.span.tiles(end - start) {
                 for head in 0..heads.heads {
                     self.span.shares(tile, heads, head, [q, k], shares);
-                    let values = View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
+                    let values =
+                        View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
                     let place = View::rows(width).at(tile.from * width + head * heads.head_dim);
                     let size = (tile.rows(), heads.head_dim, tile.columns());
-                    multiply(size, Product::plain(), (shares, View::rows(tile.columns())), (v, values), (out, place));
+                    multiply(
+                        size,
+                        Product::plain(),
+                        (shares, View::rows(tile.columns())),
+                        (v, values),
+                        (out, place),
+                    );
                 }
             }
         });
         Ok((out, width))
     }
 
-    /// With `P` the shares and `dP = dO V^T`: `dV = P^T dO`, `dS = P (dP - sum(P dP))`, `dQ = dS K` and `dK = dS^T Q`, the last two
-    /// times the scale.
-    fn backward(&self, inputs: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+    /// With `P` the shares and `dP = dO V^T`: `dV = P^T dO`, `dS = P (dP - sum(P dP))`, `dQ = dS K`
+    /// and `dK = dS^T Q`, the last two times the scale.
+    fn backward(
+        &self,
+        inputs: &[&[T]],
+        _: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()> {
         let (heads, [q, k, v]) = (self.heads, [inputs[0], inputs[1], inputs[2]]);
         let (width, kv_width) = (heads.width(), heads.kv_width());
         let [mut dq, mut dk, mut dv] = [q, k, v].map(|x| vec![T::ZERO; x.len()]);
-        let outs = self.span.split(&mut dq, width).into_par_iter().zip(self.span.split(&mut dk, kv_width));
-        let outs = outs.zip(self.span.split(&mut dv, kv_width)).zip(self.span.starts.par_windows(2));
+        let outs = self
+            .span
+            .split(&mut dq, width)
+            .into_par_iter()
+            .zip(self.span.split(&mut dk, kv_width));
+        let outs = outs
+            .zip(self.span.split(&mut dv, kv_width))
+            .zip(self.span.starts.par_windows(2));
         let buffers = || (Vec::new(), Vec::new());
         outs.for_each_init(buffers, |(shares, dshares), (((dq, dk), dv), ends)| {
             let (start, end) = (ends[0], ends[1]);
@@ -226,7 +299,8 @@ impl<T: Number> Pass<T> for Attention {
                 let plain = View::rows(columns);
                 for head in 0..heads.heads {
                     let own = View::rows(width).at(tile.from * width + head * heads.head_dim);
-                    let shared = View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
+                    let shared =
+                        View::rows(kv_width).at(tile.first * kv_width + heads.keys_of(head));
                     self.span.shares(tile, heads, head, [q, k], shares);
                     dshares.resize(rows * columns, T::ZERO);
                     let by_columns = (columns, heads.head_dim, rows);
@@ -239,19 +313,40 @@ impl<T: Number> Pass<T> for Attention {
                         (&mut *dv, shared),
                     );
                     let size = (rows, columns, heads.head_dim);
-                    multiply(size, Product::plain(), into, (v, shared.transposed()), (&mut *dshares, plain));
+                    multiply(
+                        size,
+                        Product::plain(),
+                        into,
+                        (v, shared.transposed()),
+                        (&mut *dshares, plain),
+                    );
                     wide(
                         #[inline(always)]
                         || through_softmax(shares, dshares, columns),
                     );
                     let scaled = Product::plain().times(heads.scale());
                     let by_rows = (rows, heads.head_dim, columns);
-                    multiply(by_rows, scaled, (dshares, plain), (k, shared), (&mut *dq, own));
-                    multiply(by_columns, scaled.added(), (dshares, plain.transposed()), (q, own), (&mut *dk, shared));
+                    multiply(
+                        by_rows,
+                        scaled,
+                        (dshares, plain),
+                        (k, shared),
+                        (&mut *dq, own),
+                    );
+                    multiply(
+                        by_columns,
+                        scaled.added(),
+                        (dshares, plain.transposed()),
+                        (q, own),
+                        (&mut *dk, shared),
+                    );
                 }
             }
         });
-        [dq, dk, dv].into_iter().enumerate().for_each(|(input, gradient)| back.give(input, gradient));
+        [dq, dk, dv]
+            .into_iter()
+            .enumerate()
+            .for_each(|(input, gradient)| back.give(input, gradient));
         Ok(())
     }
 }

@@ -32,9 +32,9 @@ impl Weight {
     /// Laid out where there are products for it: on a CPU, in `f32`.
     pub(crate) fn laid_out(self) -> Result<Self> {
         match self {
-            Self::Plain(tensor) if tensor.device().is_cpu() && tensor.dtype() == DType::F32 => {
-                Ok(Self::Laid(Panels::new(Held::new(&tensor).slice()?, tensor.dim(1)?)))
-            }
+            Self::Plain(tensor) if tensor.device().is_cpu() && tensor.dtype() == DType::F32 => Ok(
+                Self::Laid(Panels::new(Held::new(&tensor).slice()?, tensor.dim(1)?)),
+            ),
             other => Ok(other),
         }
     }
@@ -53,9 +53,16 @@ fn by_rows(x: &Tensor, panels: &Panels) -> Result<Tensor> {
     let (rows, inputs) = x.dims2()?;
     let outputs = panels.outputs();
     if inputs != panels.inputs() {
-        candle_core::bail!("rows of {inputs} numbers do not fit a weight of {outputs} x {}", panels.inputs());
+        candle_core::bail!(
+            "rows of {inputs} numbers do not fit a weight of {outputs} x {}",
+            panels.inputs()
+        );
     }
-    let threads = if rows * inputs * outputs < ALONE { 1 } else { rayon::current_num_threads() };
+    let threads = if rows * inputs * outputs < ALONE {
+        1
+    } else {
+        rayon::current_num_threads()
+    };
     let piece = rows.div_ceil(threads).next_multiple_of(Panels::ROWS);
     let mut product = vec![0.0; rows * outputs];
     let held = Held::new(x);
@@ -82,28 +89,61 @@ fn add_product<T: Number>(
     right: (&[T], View),
     sum: &mut [T],
 ) {
-    let threads = if m * n * k < ALONE { 1 } else { rayon::current_num_threads() };
-    multiply(size, Product::plain().added().on(threads), left, right, (sum, View::rows(n)));
+    let threads = if m * n * k < ALONE {
+        1
+    } else {
+        rayon::current_num_threads()
+    };
+    multiply(
+        size,
+        Product::plain().added().on(threads),
+        left,
+        right,
+        (sum, View::rows(n)),
+    );
 }
 
 impl<T: Number> Pass<T> for Linear {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let Self { rows, inner, out } = *self;
         let mut product = vec![T::ZERO; rows * out];
-        let (x, weight) = ((inputs[0], View::rows(inner)), (inputs[1], View::rows(inner).transposed()));
+        let (x, weight) = (
+            (inputs[0], View::rows(inner)),
+            (inputs[1], View::rows(inner).transposed()),
+        );
         add_product((rows, out, inner), x, weight, &mut product);
         Ok((product, out))
     }
 
-    /// `dx = dy * w` and `dw = dy^T * x`, for the layout weights have and onto what is there, so that nothing is transposed or moved.
-    fn backward(&self, inputs: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+    /// `dx = dy * w` and `dw = dy^T * x`, for the layout weights have and onto what is there, so
+    /// that nothing is transposed or moved.
+    fn backward(
+        &self,
+        inputs: &[&[T]],
+        _: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()> {
         let Self { rows, inner, out } = *self;
-        let (x, weight) = ((inputs[0], View::rows(inner)), (inputs[1], View::rows(inner)));
+        let (x, weight) = (
+            (inputs[0], View::rows(inner)),
+            (inputs[1], View::rows(inner)),
+        );
         if back.wants(0) {
-            add_product((rows, inner, out), (&gradient, View::rows(out)), weight, back.sum(0));
+            add_product(
+                (rows, inner, out),
+                (&gradient, View::rows(out)),
+                weight,
+                back.sum(0),
+            );
         }
         if back.wants(1) {
-            add_product((out, inner, rows), (&gradient, View::rows(out).transposed()), x, back.sum(1));
+            add_product(
+                (out, inner, rows),
+                (&gradient, View::rows(out).transposed()),
+                x,
+                back.sum(1),
+            );
         }
         Ok(())
     }

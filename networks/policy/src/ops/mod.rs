@@ -1,7 +1,9 @@
-//! Differentiable operations on matrices. On a CPU each is one pass over its numbers with a way back of its own, kept on a tape;
-//! elsewhere, and for other types than `f32` and `f64`, each is composed of operations the library differentiates.
+//! Differentiable operations on matrices. On a CPU each is one pass over its numbers with a way
+//! back of its own, kept on a tape; elsewhere, and for other types than `f32` and `f64`, each is
+//! composed of operations the library differentiates.
 //!
-//! The library's own fused operations have no backward pass and cut the graph without a word, so none of them is used here.
+//! The library's own fused operations have no backward pass and cut the graph without a word, so
+//! none of them is used here.
 
 mod add;
 mod attention;

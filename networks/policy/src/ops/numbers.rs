@@ -46,7 +46,9 @@ impl<'a> Held<'a> {
 
     /// Its numbers.
     pub(crate) fn slice<T: WithDType>(&self) -> Result<&[T]> {
-        let Storage::Cpu(storage) = &*self.storage else { candle_core::bail!("passes over rows run on a CPU") };
+        let Storage::Cpu(storage) = &*self.storage else {
+            candle_core::bail!("passes over rows run on a CPU")
+        };
         let Some((start, end)) = self.layout.contiguous_offsets() else {
             candle_core::bail!("passes over rows read contiguous tensors")
         };

@@ -1,4 +1,5 @@
-//! Rotary positions (RoPE, arXiv 2104.09864), in the order of Hugging Face's weights: dimension `i` turns with `i + head_dim / 2`.
+//! Rotary positions (RoPE, arXiv 2104.09864), in the order of Hugging Face's weights: dimension `i`
+//! turns with `i + head_dim / 2`.
 
 use assay_kernels::wide;
 use candle_core::{D, DType, Device, Result, Tensor};
@@ -16,26 +17,55 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// For tokens at these positions, with this many radians a position for each pair of dimensions.
-    pub(crate) fn new(positions: &[u32], frequencies: &[f32], dtype: DType, device: &Device) -> Result<Self> {
-        #[expect(clippy::cast_precision_loss, reason = "as peers compute it: positions in f32")]
-        let angles: Vec<f32> =
-            positions.iter().flat_map(|at| frequencies.iter().map(move |turn| *at as f32 * turn)).collect();
+    /// For tokens at these positions, with this many radians a position for each pair of
+    /// dimensions.
+    pub(crate) fn new(
+        positions: &[u32],
+        frequencies: &[f32],
+        dtype: DType,
+        device: &Device,
+    ) -> Result<Self> {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "as peers compute it: positions in f32"
+        )]
+        let angles: Vec<f32> = positions
+            .iter()
+            .flat_map(|at| frequencies.iter().map(move |turn| *at as f32 * turn))
+            .collect();
         let angles = Tensor::from_vec(angles, (positions.len(), frequencies.len()), &Device::Cpu)?;
         let place = |table: Tensor| table.to_dtype(dtype)?.to_device(device);
-        Ok(Self { cos: place(angles.cos()?)?, sin: place(angles.sin()?)? })
+        Ok(Self {
+            cos: place(angles.cos()?)?,
+            sin: place(angles.sin()?)?,
+        })
     }
 }
 
 /// Turns each stretch of `head_dim` numbers of each row of `[tokens, heads * head_dim]`.
-pub(crate) fn rotate(x: &Tensor, turns: &Turns, head_dim: usize, tape: &mut Tape) -> Result<Tensor> {
+pub(crate) fn rotate(
+    x: &Tensor,
+    turns: &Turns,
+    head_dim: usize,
+    tape: &mut Tape,
+) -> Result<Tensor> {
     let (tokens, width) = x.dims2()?;
     if is_fused(x) {
-        return tape.run(Rotate { turns: turns.clone(), width, head_dim }, &[x]);
+        return tape.run(
+            Rotate {
+                turns: turns.clone(),
+                width,
+                head_dim,
+            },
+            &[x],
+        );
     }
     let heads = x.reshape((tokens, width / head_dim, head_dim))?;
     let half = head_dim / 2;
-    let (one, other) = (heads.narrow(D::Minus1, 0, half)?, heads.narrow(D::Minus1, half, half)?);
+    let (one, other) = (
+        heads.narrow(D::Minus1, 0, half)?,
+        heads.narrow(D::Minus1, half, half)?,
+    );
     let (cos, sin) = (turns.cos.unsqueeze(1)?, turns.sin.unsqueeze(1)?);
     let first = (one.broadcast_mul(&cos)? - other.broadcast_mul(&sin)?)?;
     let second = (other.broadcast_mul(&cos)? + one.broadcast_mul(&sin)?)?;
@@ -50,7 +80,13 @@ struct Rotate {
 
 /// Turns the heads of some tokens by the angles of each, `direction` times.
 #[inline(always)]
-fn turned<T: Number>(x: &[T], [cos, sin]: [&[T]; 2], [width, head_dim]: [usize; 2], direction: T, out: &mut [T]) {
+fn turned<T: Number>(
+    x: &[T],
+    [cos, sin]: [&[T]; 2],
+    [width, head_dim]: [usize; 2],
+    direction: T,
+    out: &mut [T],
+) {
     let half = head_dim / 2;
     let rows = out.chunks_exact_mut(width).zip(x.chunks_exact(width));
     for ((out, x), (cos, sin)) in rows.zip(cos.chunks_exact(half).zip(sin.chunks_exact(half))) {
@@ -74,7 +110,9 @@ impl Rotate {
         let (cos, sin) = (cos.slice::<T>()?, sin.slice::<T>()?);
         let (width, half, rows) = (self.width, self.head_dim / 2, rows_of(self.width));
         let mut out = vec![T::ZERO; x.len()];
-        let pieces = out.par_chunks_mut(rows * width).zip(x.par_chunks(rows * width));
+        let pieces = out
+            .par_chunks_mut(rows * width)
+            .zip(x.par_chunks(rows * width));
         let angles = cos.par_chunks(rows * half).zip(sin.par_chunks(rows * half));
         pieces.zip(angles).for_each(|((out, x), (cos, sin))| {
             wide(
@@ -91,7 +129,13 @@ impl<T: Number> Pass<T> for Rotate {
         Ok((self.pass(inputs[0], T::ONE)?, self.width))
     }
 
-    fn backward(&self, _: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+    fn backward(
+        &self,
+        _: &[&[T]],
+        _: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()> {
         back.give(0, self.pass(&gradient, -T::ONE)?);
         Ok(())
     }

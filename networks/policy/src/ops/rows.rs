@@ -8,7 +8,13 @@ use super::tape::{Back, Pass, Tape};
 /// The rows of `x` that `ids` name, one below the other.
 pub(crate) fn rows(x: &Tensor, ids: &Tensor, tape: &mut Tape) -> Result<Tensor> {
     if is_fused(x) {
-        return tape.run(Rows { ids: ids.clone(), width: x.dim(1)? }, &[x]);
+        return tape.run(
+            Rows {
+                ids: ids.clone(),
+                width: x.dim(1)?,
+            },
+            &[x],
+        );
     }
     x.index_select(ids, 0)
 }
@@ -26,17 +32,30 @@ impl<T: Number> Pass<T> for Rows {
         for id in ids {
             let start = *id as usize * self.width;
             let Some(row) = inputs[0].get(start..start + self.width) else {
-                candle_core::bail!("there is no row {id} among {}", inputs[0].len() / self.width)
+                candle_core::bail!(
+                    "there is no row {id} among {}",
+                    inputs[0].len() / self.width
+                )
             };
             out.extend_from_slice(row);
         }
         Ok((out, self.width))
     }
 
-    fn backward(&self, _: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+    fn backward(
+        &self,
+        _: &[&[T]],
+        _: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()> {
         let held = Held::new(&self.ids);
         let sum = back.sum(0);
-        for (id, row) in held.slice::<u32>()?.iter().zip(gradient.chunks_exact(self.width)) {
+        for (id, row) in held
+            .slice::<u32>()?
+            .iter()
+            .zip(gradient.chunks_exact(self.width))
+        {
             let sum = &mut sum[*id as usize * self.width..][..self.width];
             sum.iter_mut().zip(row).for_each(|(sum, one)| *sum += *one);
         }

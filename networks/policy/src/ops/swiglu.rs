@@ -11,7 +11,12 @@ use super::tape::{Back, Pass, Tape};
 /// `gate * sigmoid(gate) * up`, for two matrices of one shape.
 pub(crate) fn swiglu(gate: &Tensor, up: &Tensor, tape: &mut Tape) -> Result<Tensor> {
     if is_fused(gate) {
-        return tape.run(SwiGlu { width: gate.dim(1)? }, &[gate, up]);
+        return tape.run(
+            SwiGlu {
+                width: gate.dim(1)?,
+            },
+            &[gate, up],
+        );
     }
     gate.silu()? * up
 }
@@ -33,7 +38,8 @@ fn gated<T: Number>(gate: &[T], up: &[T], out: &mut [T]) {
     }
 }
 
-/// With `s = sigmoid(gate)`: `dgate = dy * up * s * (1 + gate * (1 - s))` and `dup = dy * gate * s`.
+/// With `s = sigmoid(gate)`: `dgate = dy * up * s * (1 + gate * (1 - s))` and `dup = dy * gate *
+/// s`.
 #[inline(always)]
 fn differentiated<T: Number>([gate, up, gradient]: [&[T]; 3], dgate: &mut [T], dup: &mut [T]) {
     let ins = gate.iter().zip(up).zip(gradient);
@@ -48,7 +54,10 @@ impl<T: Number> Pass<T> for SwiGlu {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)> {
         let (gate, up) = (inputs[0], inputs[1]);
         let mut out = vec![T::ZERO; gate.len()];
-        let pieces = out.par_chunks_mut(PIECE).zip(gate.par_chunks(PIECE)).zip(up.par_chunks(PIECE));
+        let pieces = out
+            .par_chunks_mut(PIECE)
+            .zip(gate.par_chunks(PIECE))
+            .zip(up.par_chunks(PIECE));
         pieces.for_each(|((out, gate), up)| {
             wide(
                 #[inline(always)]
@@ -58,17 +67,27 @@ impl<T: Number> Pass<T> for SwiGlu {
         Ok((out, self.width))
     }
 
-    fn backward(&self, inputs: &[&[T]], _: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()> {
+    fn backward(
+        &self,
+        inputs: &[&[T]],
+        _: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()> {
         let (gate, up) = (inputs[0], inputs[1]);
         let (mut dgate, mut dup) = (vec![T::ZERO; gate.len()], vec![T::ZERO; up.len()]);
         let outs = dgate.par_chunks_mut(PIECE).zip(dup.par_chunks_mut(PIECE));
-        let ins = gate.par_chunks(PIECE).zip(up.par_chunks(PIECE)).zip(gradient.par_chunks(PIECE));
-        outs.zip(ins).for_each(|((dgate, dup), ((gate, up), gradient))| {
-            wide(
-                #[inline(always)]
-                || differentiated([gate, up, gradient], dgate, dup),
-            );
-        });
+        let ins = gate
+            .par_chunks(PIECE)
+            .zip(up.par_chunks(PIECE))
+            .zip(gradient.par_chunks(PIECE));
+        outs.zip(ins)
+            .for_each(|((dgate, dup), ((gate, up), gradient))| {
+                wide(
+                    #[inline(always)]
+                    || differentiated([gate, up, gradient], dgate, dup),
+                );
+            });
         back.give(0, dgate);
         back.give(1, dup);
         Ok(())

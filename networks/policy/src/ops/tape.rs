@@ -1,7 +1,9 @@
-//! What was computed of numbers that learn, in order, so that gradients find their way back through it.
+//! What was computed of numbers that learn, in order, so that gradients find their way back through
+//! it.
 //!
-//! The library keeps such a record too. It adds every gradient to zeros first, and its sums run on threads of its own that wait in
-//! a loop for more; for rows as short as ours that costs as much as the products. On a CPU the record is therefore kept here.
+//! The library keeps such a record too. It adds every gradient to zeros first, and its sums run on
+//! threads of its own that wait in a loop for more; for rows as short as ours that costs as much as
+//! the products. On a CPU the record is therefore kept here.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +18,13 @@ pub(crate) trait Pass<T> {
     fn forward(&self, inputs: &[&[T]]) -> Result<(Vec<T>, usize)>;
 
     /// Gives each input its share of the gradient by the result `out`.
-    fn backward(&self, inputs: &[&[T]], out: &[T], gradient: Vec<T>, back: &mut Back<'_, T>) -> Result<()>;
+    fn backward(
+        &self,
+        inputs: &[&[T]],
+        out: &[T],
+        gradient: Vec<T>,
+        back: &mut Back<'_, T>,
+    ) -> Result<()>;
 }
 
 /// An operation for all types there are passes for.
@@ -40,8 +48,14 @@ struct Step {
 
 impl Tape {
     /// Runs an operation on tensors of a CPU, and remembers it where one of them learns.
-    pub(crate) fn run(&mut self, operation: impl Operation + 'static, inputs: &[&Tensor]) -> Result<Tensor> {
-        let [first, ..] = inputs else { candle_core::bail!("an operation has an input") };
+    pub(crate) fn run(
+        &mut self,
+        operation: impl Operation + 'static,
+        inputs: &[&Tensor],
+    ) -> Result<Tensor> {
+        let [first, ..] = inputs else {
+            candle_core::bail!("an operation has an input")
+        };
         let held: Vec<Held<'_>> = inputs.iter().map(|input| Held::new(input)).collect();
         let out = by_type!(first.dtype(), T => {
             let slices = held.iter().map(Held::slice::<T>).collect::<Result<Vec<_>>>()?;
@@ -51,7 +65,11 @@ impl Tape {
         if inputs.iter().any(|input| self.learns(input)) {
             self.learned.insert(out.id());
             let inputs = inputs.iter().copied().cloned().collect();
-            self.steps.push(Step { operation: Box::new(operation), inputs, out: out.clone() });
+            self.steps.push(Step {
+                operation: Box::new(operation),
+                inputs,
+                out: out.clone(),
+            });
         }
         Ok(out)
     }
@@ -65,8 +83,8 @@ impl Tape {
         self.steps.is_empty()
     }
 
-    /// Sends the gradient of a loss by what was computed last back to all that learns, and tells what arrived. Steps are forgotten
-    /// on the way, and with them what only they held.
+    /// Sends the gradient of a loss by what was computed last back to all that learns, and tells
+    /// what arrived. Steps are forgotten on the way, and with them what only they held.
     pub(crate) fn backward(self, gradient: &Tensor) -> Result<Vec<(Tensor, Tensor)>> {
         by_type!(gradient.dtype(), T => self.backward_in::<T>(gradient))
     }
@@ -78,14 +96,32 @@ impl Tape {
         let mut sums = HashMap::new();
         let mut variables: Vec<Tensor> = Vec::new();
         if let Some(last) = self.steps.last() {
-            sums.insert(last.out.id(), Held::new(&gradient.contiguous()?).slice::<T>()?.to_vec());
+            sums.insert(
+                last.out.id(),
+                Held::new(&gradient.contiguous()?).slice::<T>()?.to_vec(),
+            );
         }
-        while let Some(Step { operation, inputs, out }) = self.steps.pop() {
-            let Some(gradient) = sums.remove(&out.id()) else { continue };
+        while let Some(Step {
+            operation,
+            inputs,
+            out,
+        }) = self.steps.pop()
+        {
+            let Some(gradient) = sums.remove(&out.id()) else {
+                continue;
+            };
             let learns = inputs.iter().map(|input| self.learns(input)).collect();
-            let (held, result): (Vec<Held<'_>>, _) = (inputs.iter().map(Held::new).collect(), Held::new(&out));
-            let slices = held.iter().map(Held::slice::<T>).collect::<Result<Vec<_>>>()?;
-            let mut back = Back { inputs: &inputs, learns, sums: &mut sums };
+            let (held, result): (Vec<Held<'_>>, _) =
+                (inputs.iter().map(Held::new).collect(), Held::new(&out));
+            let slices = held
+                .iter()
+                .map(Held::slice::<T>)
+                .collect::<Result<Vec<_>>>()?;
+            let mut back = Back {
+                inputs: &inputs,
+                learns,
+                sums: &mut sums,
+            };
             operation.backward(&slices, result.slice()?, gradient, &mut back)?;
             for input in inputs.iter().filter(|input| input.is_variable()) {
                 if !variables.iter().any(|known| known.id() == input.id()) {
@@ -131,6 +167,8 @@ impl<T: Number> Back<'_, T> {
     /// The sum of the gradients of an input so far, zeros at first, for what is added in place.
     pub(crate) fn sum(&mut self, input: usize) -> &mut [T] {
         let tensor = &self.inputs[input];
-        self.sums.entry(tensor.id()).or_insert_with(|| vec![T::ZERO; tensor.elem_count()])
+        self.sums
+            .entry(tensor.id())
+            .or_insert_with(|| vec![T::ZERO; tensor.elem_count()])
     }
 }

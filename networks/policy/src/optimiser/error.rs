@@ -15,6 +15,13 @@ impl OptimiserError {
 impl From<candle_core::Error> for OptimiserError {
     /// What the device says, without the backtrace that may follow it.
     fn from(error: candle_core::Error) -> Self {
-        Self(error.to_string().lines().next().unwrap_or_default().to_owned())
+        Self(
+            error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+        )
     }
 }

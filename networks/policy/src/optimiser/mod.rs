@@ -1,5 +1,6 @@
-//! How weights follow their gradients: AdamW, the learning rate of a step, and what of it goes to disk. Knows nothing of the model
-//! whose weights these are, except that matrices that embed tokens bear `embed` in their names.
+//! How weights follow their gradients: AdamW, the learning rate of a step, and what of it goes to
+//! disk. Knows nothing of the model whose weights these are, except that matrices that embed tokens
+//! bear `embed` in their names.
 
 mod adamw;
 mod error;

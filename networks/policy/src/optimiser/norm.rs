@@ -9,10 +9,11 @@ use super::update::CHUNK;
 /// Sums kept side by side, so that a processor adds several numbers at once.
 const LANES: usize = 8;
 
-/// Euclidean norm of the numbers of all these contiguous `f32` tensors together; not finite if one of the numbers is not.
+/// Euclidean norm of the numbers of all these contiguous `f32` tensors together; not finite if one
+/// of the numbers is not.
 ///
-/// On the CPU squares are added in `f64`, in an order that is fixed by the shapes. Elsewhere each tensor's are added in `f32`, as the
-/// device does it: a norm above 1.8e19 is infinite there.
+/// On the CPU squares are added in `f64`, in an order that is fixed by the shapes. Elsewhere each
+/// tensor's are added in `f32`, as the device does it: a norm above 1.8e19 is infinite there.
 pub(super) fn norm(gradients: &[Tensor]) -> Result<f64, OptimiserError> {
     let mut squares = 0.0;
     let mut elsewhere = Vec::new();

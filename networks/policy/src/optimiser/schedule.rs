@@ -10,17 +10,20 @@ use super::OptimiserError;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Schedule {
-    /// The highest rate, above 0 and at most 1. Default: 1e-6, which is for large models: small ones need more.
+    /// The highest rate, above 0 and at most 1. Default: 1e-6, which is for large models: small
+    /// ones need more.
     pub learning_rate: f64,
     /// How the rate goes up to it. Default: at once.
     pub warmup: Warmup,
     /// How it goes down from there. Default: `constant`, which is not at all.
     pub decay: Decay,
-    /// Share of the highest rate that is left at the end, from 0 to 1; only of a rate that goes down. Default: 0.
+    /// Share of the highest rate that is left at the end, from 0 to 1; only of a rate that goes
+    /// down. Default: 0.
     pub floor: f64,
 }
 
-/// The first steps, whose rate goes up linearly: of `n`, the first has the share 1 / (n + 1) of the highest rate.
+/// The first steps, whose rate goes up linearly: of `n`, the first has the share 1 / (n + 1) of the
+/// highest rate.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Warmup {
@@ -38,13 +41,19 @@ pub enum Decay {
     Constant,
     /// By the same amount every step.
     Linear,
-    /// Along half a cosine, slow at both ends (Loshchilov and Hutter 2017, equation 5, without restarts).
+    /// Along half a cosine, slow at both ends (Loshchilov and Hutter 2017, equation 5, without
+    /// restarts).
     Cosine,
 }
 
 impl Default for Schedule {
     fn default() -> Self {
-        Self { learning_rate: 1e-6, warmup: Warmup::Steps(0), decay: Decay::Constant, floor: 0.0 }
+        Self {
+            learning_rate: 1e-6,
+            warmup: Warmup::Steps(0),
+            decay: Decay::Constant,
+            floor: 0.0,
+        }
     }
 }
 
@@ -57,23 +66,33 @@ impl Schedule {
     pub fn check(&self) -> Result<(), OptimiserError> {
         let rate = self.learning_rate;
         if rate <= 0.0 || !(0.0..=1.0).contains(&rate) {
-            return Err(OptimiserError::new(format!("`learning_rate` is {rate}, and must be above 0 and at most 1")));
+            return Err(OptimiserError::new(format!(
+                "`learning_rate` is {rate}, and must be above 0 and at most 1"
+            )));
         }
         if let Warmup::Share(share) = self.warmup
             && !(0.0..=1.0).contains(&share)
         {
-            return Err(OptimiserError::new(format!("`warmup.share` is {share}, and must be from 0 to 1")));
+            return Err(OptimiserError::new(format!(
+                "`warmup.share` is {share}, and must be from 0 to 1"
+            )));
         }
         if !(0.0..=1.0).contains(&self.floor) {
-            return Err(OptimiserError::new(format!("`floor` is {}, and must be from 0 to 1", self.floor)));
+            return Err(OptimiserError::new(format!(
+                "`floor` is {}, and must be from 0 to 1",
+                self.floor
+            )));
         }
         if self.decay == Decay::Constant && self.floor > 0.0 {
-            return Err(OptimiserError::new("`floor` is of no effect where `decay` is `constant`: leave it out"));
+            return Err(OptimiserError::new(
+                "`floor` is of no effect where `decay` is `constant`: leave it out",
+            ));
         }
         Ok(())
     }
 
-    /// Learning rate of the step that follows `step` others, in a run of `steps`. After the run it stays at its end.
+    /// Learning rate of the step that follows `step` others, in a run of `steps`. After the run it
+    /// stays at its end.
     #[must_use]
     pub fn at(&self, step: u64, steps: u64) -> f64 {
         let warmup = match self.warmup {
@@ -100,7 +119,12 @@ mod tests {
     use proptest::prelude::*;
 
     fn schedule(warmup: Warmup, decay: Decay, floor: f64) -> Schedule {
-        Schedule { learning_rate: 0.5, warmup, decay, floor }
+        Schedule {
+            learning_rate: 0.5,
+            warmup,
+            decay,
+            floor,
+        }
     }
 
     fn close(is: f64, must: f64) -> bool {
@@ -112,7 +136,16 @@ mod tests {
         let linear = schedule(Warmup::Steps(4), Decay::Linear, 0.2);
         let rates: Vec<f64> = (0..16).map(|step| linear.at(step, 14)).collect();
         // Up by a fifth of 0.5 a step, down to a fifth of it over the ten steps that follow.
-        for (step, must) in [(0, 0.1), (3, 0.4), (4, 0.5), (5, 0.46), (9, 0.3), (13, 0.14), (14, 0.1), (15, 0.1)] {
+        for (step, must) in [
+            (0, 0.1),
+            (3, 0.4),
+            (4, 0.5),
+            (5, 0.46),
+            (9, 0.3),
+            (13, 0.14),
+            (14, 0.1),
+            (15, 0.1),
+        ] {
             assert!(close(rates[step], must), "step {step}: {}", rates[step]);
         }
         let cosine = schedule(Warmup::Steps(4), Decay::Cosine, 0.2);
@@ -120,28 +153,45 @@ mod tests {
             assert!(close(cosine.at(step, 14), must), "step {step}");
         }
         // A quarter of the way: 0.1 + 0.4 (1 + cos 45°) / 2.
-        assert!(close(schedule(Warmup::Steps(0), Decay::Cosine, 0.2).at(1, 4), 0.3 + 0.2 * 0.5f64.sqrt()));
-        assert!(close(schedule(Warmup::Share(0.25), Decay::Constant, 0.0).at(2, 10), 0.375));
+        assert!(close(
+            schedule(Warmup::Steps(0), Decay::Cosine, 0.2).at(1, 4),
+            0.3 + 0.2 * 0.5f64.sqrt()
+        ));
+        assert!(close(
+            schedule(Warmup::Share(0.25), Decay::Constant, 0.0).at(2, 10),
+            0.375
+        ));
     }
 
     #[test]
     fn what_is_not_said_has_its_default_and_what_is_unknown_is_refused() {
         let read = |text: &str| serde_json::from_str::<Schedule>(text);
         let said = r#"{"learning_rate": 0.5, "warmup": {"share": 0.1}, "decay": "cosine"}"#;
-        assert_eq!(read(said).unwrap(), schedule(Warmup::Share(0.1), Decay::Cosine, 0.0));
+        assert_eq!(
+            read(said).unwrap(),
+            schedule(Warmup::Share(0.1), Decay::Cosine, 0.0)
+        );
         assert_eq!(read("{}").unwrap(), Schedule::default());
         assert!(read(r#"{"warmup_steps": 3}"#).is_err() && read(r#"{"decay": "wsd"}"#).is_err());
     }
 
     #[test]
     fn settings_out_of_range_are_named() {
-        schedule(Warmup::Steps(u64::MAX), Decay::Linear, 1.0).check().unwrap();
+        schedule(Warmup::Steps(u64::MAX), Decay::Linear, 1.0)
+            .check()
+            .unwrap();
         let error = |schedule: Schedule| schedule.check().unwrap_err().to_string();
         assert!(error(schedule(Warmup::Share(1.5), Decay::Linear, 0.0)).contains("warmup.share"));
         assert!(error(schedule(Warmup::Steps(0), Decay::Linear, f64::NAN)).contains("floor"));
         assert!(error(schedule(Warmup::Steps(0), Decay::Constant, 0.1)).contains("constant"));
         for learning_rate in [0.0, -1.0, 1.1, f64::NAN] {
-            assert!(error(Schedule { learning_rate, ..Schedule::default() }).contains("learning_rate"));
+            assert!(
+                error(Schedule {
+                    learning_rate,
+                    ..Schedule::default()
+                })
+                .contains("learning_rate")
+            );
         }
     }
 

@@ -1,11 +1,13 @@
-//! The arithmetic of AdamW on one parameter: in one pass over memory on the CPU, composed of the device's operations elsewhere.
+//! The arithmetic of AdamW on one parameter: in one pass over memory on the CPU, composed of the
+//! device's operations elsewhere.
 
 use std::cell::Cell;
 
 use candle_core::{CpuStorage, InplaceOp1, InplaceOp2, Layout, Result, Tensor, Var, bail};
 use rayon::prelude::*;
 
-/// So many numbers are done at once by one core: 4 arrays of them fit the second level of cache. Fixed, because sums depend on it.
+/// So many numbers are done at once by one core: 4 arrays of them fit the second level of cache.
+/// Fixed, because sums depend on it.
 pub(super) const CHUNK: usize = 16 * 1024;
 
 /// The numbers that one step has for all weights of a parameter.
@@ -25,13 +27,19 @@ pub(super) struct Factors {
     pub(super) eps: f64,
 }
 
-/// Moves a weight by its gradient `g`, and the moments `m` and `v` before it (Kingma and Ba 2015, algorithm 1; the decay is that of
-/// Loshchilov and Hutter 2019, algorithm 2, scaled by the learning rate alone as in PyTorch):
+/// Moves a weight by its gradient `g`, and the moments `m` and `v` before it (Kingma and Ba 2015,
+/// algorithm 1; the decay is that of Loshchilov and Hutter 2019, algorithm 2, scaled by the
+/// learning rate alone as in PyTorch):
 ///
 /// `m ← β₁m + (1-β₁)g`, `v ← β₂v + (1-β₂)g²`, `w ← (1-ηλ)w - η/(1-β₁ᵗ) · m / (√v/√(1-β₂ᵗ) + ε)`.
 ///
 /// All four are contiguous `f32` tensors of one shape and device.
-pub(super) fn update(weight: &Var, gradient: &Tensor, moments: &mut [Tensor; 2], factors: Factors) -> Result<()> {
+pub(super) fn update(
+    weight: &Var,
+    gradient: &Tensor,
+    moments: &mut [Tensor; 2],
+    factors: Factors,
+) -> Result<()> {
     if weight.device().is_cpu() {
         in_one_pass(weight, gradient, moments, factors)
     } else {
@@ -39,8 +47,20 @@ pub(super) fn update(weight: &Var, gradient: &Tensor, moments: &mut [Tensor; 2],
     }
 }
 
-fn composed(weight: &Var, gradient: &Tensor, [first, second]: &mut [Tensor; 2], factors: Factors) -> Result<()> {
-    let Factors { clip, keep, betas: [beta1, beta2], size, root, eps } = factors;
+fn composed(
+    weight: &Var,
+    gradient: &Tensor,
+    [first, second]: &mut [Tensor; 2],
+    factors: Factors,
+) -> Result<()> {
+    let Factors {
+        clip,
+        keep,
+        betas: [beta1, beta2],
+        size,
+        root,
+        eps,
+    } = factors;
     let gradient = (gradient * clip)?;
     *first = ((&*first * beta1)? + (&gradient * (1.0 - beta1))?)?;
     *second = ((&*second * beta2)? + (gradient.sqr()? * (1.0 - beta2))?)?;
@@ -48,8 +68,14 @@ fn composed(weight: &Var, gradient: &Tensor, [first, second]: &mut [Tensor; 2], 
     weight.set(&((weight.as_detached_tensor() * keep)? - step)?)
 }
 
-/// Three tensors change in the same pass, and an in-place operation lends one of them: so there is one within the other.
-fn in_one_pass(weight: &Var, gradient: &Tensor, [first, second]: &mut [Tensor; 2], factors: Factors) -> Result<()> {
+/// Three tensors change in the same pass, and an in-place operation lends one of them: so there is
+/// one within the other.
+fn in_one_pass(
+    weight: &Var,
+    gradient: &Tensor,
+    [first, second]: &mut [Tensor; 2],
+    factors: Factors,
+) -> Result<()> {
     let factors = Narrow::from(factors);
     write(first, |first| {
         write(second, |second| {
@@ -86,9 +112,17 @@ impl<F: FnOnce(&mut [f32], &[f32]) -> Result<()>> InplaceOp2 for Lend<F> {
         "adamw"
     }
 
-    fn cpu_fwd(&self, storage: &mut CpuStorage, layout: &Layout, of: &CpuStorage, of_layout: &Layout) -> Result<()> {
+    fn cpu_fwd(
+        &self,
+        storage: &mut CpuStorage,
+        layout: &Layout,
+        of: &CpuStorage,
+        of_layout: &Layout,
+    ) -> Result<()> {
         let values = values_mut(storage, layout)?;
-        let Some((start, end)) = of_layout.contiguous_offsets() else { bail!("gradients must be contiguous") };
+        let Some((start, end)) = of_layout.contiguous_offsets() else {
+            bail!("gradients must be contiguous")
+        };
         let gradients = &of.as_slice::<f32>()?[start..end];
         self.0.take().map_or(Ok(()), |work| work(values, gradients))
     }
@@ -132,18 +166,47 @@ impl From<Factors> for Narrow {
 }
 
 /// Every number depends on its own place alone, so that it does not matter which core does it.
-fn on_all_cores(weights: &mut [f32], gradients: &[f32], first: &mut [f32], second: &mut [f32], factors: Narrow) {
+fn on_all_cores(
+    weights: &mut [f32],
+    gradients: &[f32],
+    first: &mut [f32],
+    second: &mut [f32],
+    factors: Narrow,
+) {
     if weights.len() <= CHUNK {
         return chunk(weights, gradients, first, second, factors);
     }
-    let moments = first.par_chunks_mut(CHUNK).zip(second.par_chunks_mut(CHUNK));
-    let all = weights.par_chunks_mut(CHUNK).zip(gradients.par_chunks(CHUNK)).zip(moments);
-    all.for_each(|((weights, gradients), (first, second))| chunk(weights, gradients, first, second, factors));
+    let moments = first
+        .par_chunks_mut(CHUNK)
+        .zip(second.par_chunks_mut(CHUNK));
+    let all = weights
+        .par_chunks_mut(CHUNK)
+        .zip(gradients.par_chunks(CHUNK))
+        .zip(moments);
+    all.for_each(|((weights, gradients), (first, second))| {
+        chunk(weights, gradients, first, second, factors)
+    });
 }
 
-fn chunk(weights: &mut [f32], gradients: &[f32], first: &mut [f32], second: &mut [f32], factors: Narrow) {
-    let Narrow { clip, keep, forget: [forget1, forget2], beta2, size, root, eps } = factors;
-    for (((weight, gradient), first), second) in weights.iter_mut().zip(gradients).zip(first).zip(second) {
+fn chunk(
+    weights: &mut [f32],
+    gradients: &[f32],
+    first: &mut [f32],
+    second: &mut [f32],
+    factors: Narrow,
+) {
+    let Narrow {
+        clip,
+        keep,
+        forget: [forget1, forget2],
+        beta2,
+        size,
+        root,
+        eps,
+    } = factors;
+    for (((weight, gradient), first), second) in
+        weights.iter_mut().zip(gradients).zip(first).zip(second)
+    {
         let gradient = gradient * clip;
         *first += (gradient - *first) * forget1;
         *second = *second * beta2 + gradient * gradient * forget2;
@@ -159,7 +222,9 @@ mod tests {
 
     fn random(shape: (usize, usize), stream: u64) -> Tensor {
         let mut random = Random::stream(&[stream]);
-        let values: Vec<f32> = (0..shape.0 * shape.1).map(|_| random.normal() as f32).collect();
+        let values: Vec<f32> = (0..shape.0 * shape.1)
+            .map(|_| random.normal() as f32)
+            .collect();
         Tensor::from_vec(values, shape, &Device::Cpu).unwrap()
     }
 
@@ -167,7 +232,8 @@ mod tests {
     fn both_ways_of_computing_give_the_same() {
         let shape = (3, CHUNK / 2);
         let weights = [0, 1].map(|_| Var::from_tensor(&random(shape, 1)).unwrap());
-        let mut moments = [0, 1].map(|_| [0, 1].map(|_| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap()));
+        let mut moments =
+            [0, 1].map(|_| [0, 1].map(|_| Tensor::zeros(shape, DType::F32, &Device::Cpu).unwrap()));
         for step in 1..=3 {
             let gradient = random(shape, 10 + step);
             let step = step as i32;
@@ -183,17 +249,36 @@ mod tests {
             composed(&weights[1], &gradient, &mut moments[1], factors).unwrap();
         }
         let furthest = |one: &Tensor, other: &Tensor| {
-            (one - other).unwrap().abs().unwrap().flatten_all().unwrap().max(0).unwrap().to_scalar::<f32>().unwrap()
+            (one - other)
+                .unwrap()
+                .abs()
+                .unwrap()
+                .flatten_all()
+                .unwrap()
+                .max(0)
+                .unwrap()
+                .to_scalar::<f32>()
+                .unwrap()
         };
         assert!(furthest(&weights[0], &weights[1]) < 2e-6);
-        assert!(furthest(&moments[0][0], &moments[1][0]) < 1e-6 && furthest(&moments[0][1], &moments[1][1]) < 1e-6);
+        assert!(
+            furthest(&moments[0][0], &moments[1][0]) < 1e-6
+                && furthest(&moments[0][1], &moments[1][1]) < 1e-6
+        );
     }
 
     #[test]
     fn weights_that_are_their_own_gradient_are_refused() {
         let weight = Var::from_tensor(&random((2, 2), 1)).unwrap();
         let mut moments = [0, 1].map(|_| Tensor::zeros((2, 2), DType::F32, &Device::Cpu).unwrap());
-        let factors = Factors { clip: 1.0, keep: 1.0, betas: [0.9, 0.99], size: 0.1, root: 1.0, eps: 1e-8 };
+        let factors = Factors {
+            clip: 1.0,
+            keep: 1.0,
+            betas: [0.9, 0.99],
+            size: 0.1,
+            root: 1.0,
+            eps: 1e-8,
+        };
         assert!(update(&weight, &weight.as_detached_tensor(), &mut moments, factors).is_err());
     }
 }

@@ -34,10 +34,18 @@ impl BertConfig {
     pub fn read(config: &Value) -> Result<Self, LoadError> {
         let fields = Fields(config);
         fields.activation("hidden_act", &["gelu"])?;
-        if let Some(kind) = fields.text("position_embedding_type").filter(|kind| *kind != "absolute") {
-            return Err(LoadError::new(format!("positions of the type `{kind}` are not known; `absolute` ones are")));
+        if let Some(kind) = fields
+            .text("position_embedding_type")
+            .filter(|kind| *kind != "absolute")
+        {
+            return Err(LoadError::new(format!(
+                "positions of the type `{kind}` are not known; `absolute` ones are"
+            )));
         }
-        let (hidden, heads) = (fields.size("hidden_size")?, fields.size("num_attention_heads")?);
+        let (hidden, heads) = (
+            fields.size("hidden_size")?,
+            fields.size("num_attention_heads")?,
+        );
         divides(hidden, heads, "hidden size over heads")?;
         Ok(Self {
             vocabulary: fields.size("vocab_size")?,

@@ -50,7 +50,10 @@ impl DecoderConfig {
         let fields = Fields(config);
         let family = fields.text("model_type").unwrap_or_default();
         fields.activation("hidden_act", &["silu", "swish"])?;
-        let (hidden, heads) = (fields.size("hidden_size")?, fields.size("num_attention_heads")?);
+        let (hidden, heads) = (
+            fields.size("hidden_size")?,
+            fields.size("num_attention_heads")?,
+        );
         let count = layers(fields)?;
         let kv_heads = fields.size_or("num_key_value_heads", heads)?;
         divides(heads, kv_heads, "heads of queries over heads of keys")?;
@@ -71,8 +74,10 @@ impl DecoderConfig {
             "qwen3" => (10_000.0, attention_bias, attention_bias),
             "mistral" => (10_000.0, false, false),
             other => {
-                let message =
-                    format!("decoders of the type `{other}` are not known; llama, qwen2, qwen3 and mistral are");
+                let message = format!(
+                    "decoders of the type `{other}` are not known; llama, qwen2, qwen3 and \
+                     mistral are"
+                );
                 return Err(LoadError::new(message));
             }
         };
@@ -102,7 +107,11 @@ impl DecoderConfig {
     }
 }
 
-fn windows(fields: Fields<'_>, family: &str, layers: usize) -> Result<Vec<Option<usize>>, LoadError> {
+fn windows(
+    fields: Fields<'_>,
+    family: &str,
+    layers: usize,
+) -> Result<Vec<Option<usize>>, LoadError> {
     let window = fields.size_or_none("sliding_window")?;
     match family {
         "mistral" => Ok(vec![window; layers]),
@@ -110,10 +119,15 @@ fn windows(fields: Fields<'_>, family: &str, layers: usize) -> Result<Vec<Option
             let window = window.filter(|_| fields.flag_or("use_sliding_window", false));
             let Some(kinds) = fields.texts("layer_types") else {
                 let full = fields.count_or("max_window_layers", 28);
-                return Ok((0..layers).map(|layer| window.filter(|_| layer >= full)).collect());
+                return Ok((0..layers)
+                    .map(|layer| window.filter(|_| layer >= full))
+                    .collect());
             };
             if kinds.len() != layers {
-                let message = format!("`layer_types` names {} layers, and there are {layers}", kinds.len());
+                let message = format!(
+                    "`layer_types` names {} layers, and there are {layers}",
+                    kinds.len()
+                );
                 return Err(LoadError::new(message));
             }
             kinds
@@ -121,7 +135,9 @@ fn windows(fields: Fields<'_>, family: &str, layers: usize) -> Result<Vec<Option
                 .map(|kind| match kind {
                     "full_attention" => Ok(None),
                     "sliding_attention" => Ok(window),
-                    other => Err(LoadError::new(format!("layers of the type `{other}` are not known"))),
+                    other => Err(LoadError::new(format!(
+                        "layers of the type `{other}` are not known"
+                    ))),
                 })
                 .collect()
         }
@@ -141,7 +157,9 @@ mod tests {
             "model_type": "llama", "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 4,
             "num_attention_heads": 4, "vocab_size": 100,
         });
-        let Value::Object(changes) = changes else { panic!("changes are fields") };
+        let Value::Object(changes) = changes else {
+            panic!("changes are fields")
+        };
         config.as_object_mut().unwrap().extend(changes);
         DecoderConfig::read(&config)
     }
@@ -153,8 +171,22 @@ mod tests {
     #[test]
     fn what_is_not_said_is_as_the_family_has_it() {
         let llama = read(json!({})).unwrap();
-        assert_eq!((llama.kv_heads, llama.head_dim, llama.eps, llama.max_positions), (4, 16, 1e-6, 2_048));
-        assert!(!llama.qkv_bias && !llama.output_bias && !llama.mlp_bias && !llama.qk_norm && !llama.tied);
+        assert_eq!(
+            (
+                llama.kv_heads,
+                llama.head_dim,
+                llama.eps,
+                llama.max_positions
+            ),
+            (4, 16, 1e-6, 2_048)
+        );
+        assert!(
+            !llama.qkv_bias
+                && !llama.output_bias
+                && !llama.mlp_bias
+                && !llama.qk_norm
+                && !llama.tied
+        );
         let qwen2 = read(json!({"model_type": "qwen2"})).unwrap();
         assert!(qwen2.qkv_bias && !qwen2.output_bias);
         let qwen3 = read(json!({"model_type": "qwen3"})).unwrap();
@@ -169,8 +201,7 @@ mod tests {
         assert_eq!(read(window).unwrap().windows, [Some(8); 4]);
         let unused = json!({"model_type": "qwen2", "sliding_window": 8});
         assert_eq!(read(unused).unwrap().windows, [None; 4]);
-        let upper =
-            json!({"model_type": "qwen2", "sliding_window": 8, "use_sliding_window": true, "max_window_layers": 3});
+        let upper = json!({"model_type": "qwen2", "sliding_window": 8, "use_sliding_window": true, "max_window_layers": 3});
         assert_eq!(read(upper).unwrap().windows, [None, None, None, Some(8)]);
         let few = json!({"model_type": "qwen3", "layer_types": ["full_attention"]});
         assert!(refusal(few).contains("`layer_types` names 1 layers, and there are 4"));
@@ -181,9 +212,15 @@ mod tests {
         assert!(refusal(json!({"model_type": "gemma"})).contains("`gemma` are not known"));
         assert!(refusal(json!({"hidden_act": "relu"})).contains("the activation `relu`"));
         assert!(refusal(json!({"vocab_size": null})).contains("has no `vocab_size`"));
-        assert!(refusal(json!({"hidden_size": -1})).contains("`hidden_size` of `config.json` is no size: -1"));
+        assert!(
+            refusal(json!({"hidden_size": -1}))
+                .contains("`hidden_size` of `config.json` is no size: -1")
+        );
         assert!(refusal(json!({"num_key_value_heads": 3})).contains("4 does not divide by 3"));
         assert!(refusal(json!({"num_hidden_layers": 10_001})).contains("at most 10000"));
-        assert!(refusal(json!({"rope_scaling": {"rope_type": "yarn"}})).contains("rotary scaling `yarn`"));
+        assert!(
+            refusal(json!({"rope_scaling": {"rope_type": "yarn"}}))
+                .contains("rotary scaling `yarn`")
+        );
     }
 }

@@ -43,30 +43,44 @@ impl ModernBertConfig {
     pub fn read(config: &Value) -> Result<Self, LoadError> {
         let fields = Fields(config);
         fields.activation("hidden_activation", &["gelu"])?;
-        let (hidden, heads) = (fields.size("hidden_size")?, fields.size("num_attention_heads")?);
+        let (hidden, heads) = (
+            fields.size("hidden_size")?,
+            fields.size("num_attention_heads")?,
+        );
         divides(hidden, heads, "hidden size over heads")?;
         divides(hidden / heads, 2, "size of a head over pairs")?;
         let count = layers(fields)?;
         let reach = fields.size_or("local_attention", 128)? / 2;
         let reaches = match fields.texts("layer_types") {
-            Some(kinds) if kinds.len() == count => {
-                kinds.into_iter().map(|kind| (kind == "sliding_attention").then_some(reach)).collect()
-            }
+            Some(kinds) if kinds.len() == count => kinds
+                .into_iter()
+                .map(|kind| (kind == "sliding_attention").then_some(reach))
+                .collect(),
             Some(kinds) => {
-                let message = format!("`layer_types` names {} layers, and there are {count}", kinds.len());
+                let message = format!(
+                    "`layer_types` names {} layers, and there are {count}",
+                    kinds.len()
+                );
                 return Err(LoadError::new(message));
             }
             None => {
                 let every = fields.size_or("global_attn_every_n_layers", 3)?;
-                (0..count).map(|layer| (layer % every != 0).then_some(reach)).collect()
+                (0..count)
+                    .map(|layer| (layer % every != 0).then_some(reach))
+                    .collect()
             }
         };
         let rope = |kind: &str, old: &str, default: f64| {
-            let parameters =
-                fields.object("rope_parameters").and_then(|kinds| kinds.get(kind)).filter(|of| of.is_object());
+            let parameters = fields
+                .object("rope_parameters")
+                .and_then(|kinds| kinds.get(kind))
+                .filter(|of| of.is_object());
             match parameters {
                 Some(parameters) => Rope::of_layers(parameters, default),
-                None => Rope::of_layers(&serde_json::json!({"rope_theta": fields.number_or(old, default)?}), default),
+                None => Rope::of_layers(
+                    &serde_json::json!({"rope_theta": fields.number_or(old, default)?}),
+                    default,
+                ),
             }
         };
         Ok(Self {

@@ -35,7 +35,8 @@ pub enum Scaling {
 }
 
 impl Rope {
-    /// Reads both places where configurations keep it: `rope_parameters`, or `rope_theta` beside `rope_scaling`.
+    /// Reads both places where configurations keep it: `rope_parameters`, or `rope_theta` beside
+    /// `rope_scaling`.
     ///
     /// # Errors
     /// [`LoadError`]: which field is wrong, or which scaling is not known.
@@ -43,8 +44,13 @@ impl Rope {
         let inside = fields.object("rope_parameters");
         let scaling = inside.or_else(|| fields.object("rope_scaling"));
         let beside = fields.number_or("rope_theta", default_theta)?;
-        let theta = inside.map_or(Ok(beside), |inside| Fields(inside).number_or("rope_theta", beside))?;
-        Ok(Self { theta: positive(theta, "rope_theta")?, scaling: scaling.map_or(Ok(Scaling::None), Scaling::read)? })
+        let theta = inside.map_or(Ok(beside), |inside| {
+            Fields(inside).number_or("rope_theta", beside)
+        })?;
+        Ok(Self {
+            theta: positive(theta, "rope_theta")?,
+            scaling: scaling.map_or(Ok(Scaling::None), Scaling::read)?,
+        })
     }
 
     /// Reads `rope_parameters` of one kind of layer.
@@ -53,13 +59,20 @@ impl Rope {
     /// As [`Rope::read`].
     pub fn of_layers(parameters: &Value, default_theta: f64) -> Result<Self, LoadError> {
         let theta = Fields(parameters).number_or("rope_theta", default_theta)?;
-        Ok(Self { theta: positive(theta, "rope_theta")?, scaling: Scaling::read(parameters)? })
+        Ok(Self {
+            theta: positive(theta, "rope_theta")?,
+            scaling: Scaling::read(parameters)?,
+        })
     }
 
-    /// Turns per token, in radians, of each pair of the `head_dim` dimensions: `theta^(-2 i / head_dim)` for pair `i`
-    /// (RoFormer, arXiv:2104.09864, section 3.2.2), scaled.
+    /// Turns per token, in radians, of each pair of the `head_dim` dimensions: `theta^(-2 i /
+    /// head_dim)` for pair `i` (RoFormer, arXiv:2104.09864, section 3.2.2), scaled.
     #[must_use]
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "as peers compute it: in f32")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "as peers compute it: in f32"
+    )]
     pub fn frequencies(&self, head_dim: usize) -> Vec<f32> {
         let plain = (0..head_dim / 2).map(|at| {
             let exponent = (2 * at) as f32 / head_dim as f32;
@@ -68,7 +81,12 @@ impl Rope {
         match self.scaling {
             Scaling::None => plain.collect(),
             Scaling::Linear(factor) => plain.map(|frequency| frequency / factor as f32).collect(),
-            Scaling::Llama3 { factor, low, high, original } => plain
+            Scaling::Llama3 {
+                factor,
+                low,
+                high,
+                original,
+            } => plain
                 .map(|frequency| {
                     let wave = std::f32::consts::TAU / frequency;
                     if f64::from(wave) > original / low {
@@ -88,13 +106,23 @@ impl Rope {
 impl Scaling {
     fn read(value: &Value) -> Result<Self, LoadError> {
         let fields = Fields(value);
-        let kind = fields.text("rope_type").or_else(|| fields.text("type")).unwrap_or("default");
+        let kind = fields
+            .text("rope_type")
+            .or_else(|| fields.text("type"))
+            .unwrap_or("default");
         let number = |name: &str| {
             let value = value.get(name).and_then(Value::as_f64);
-            positive(value.ok_or_else(|| LoadError::new(format!("rotary scaling `{kind}` has no `{name}`")))?, name)
+            positive(
+                value.ok_or_else(|| {
+                    LoadError::new(format!("rotary scaling `{kind}` has no `{name}`"))
+                })?,
+                name,
+            )
         };
         if fields.number_or("partial_rotary_factor", 1.0)? != 1.0 {
-            return Err(LoadError::new("`partial_rotary_factor` other than 1 is not known"));
+            return Err(LoadError::new(
+                "`partial_rotary_factor` other than 1 is not known",
+            ));
         }
         match kind {
             "default" => Ok(Self::None),
@@ -131,10 +159,27 @@ mod tests {
 
     #[test]
     fn the_base_stands_beside_the_scaling_or_inside() {
-        assert_eq!(read(&json!({})), Rope { theta: 10_000.0, scaling: Scaling::None });
-        let linear = Rope { theta: 5e5, scaling: Scaling::Linear(4.0) };
-        assert_eq!(read(&json!({"rope_theta": 5e5, "rope_scaling": {"type": "linear", "factor": 4}})), linear);
-        assert_eq!(read(&json!({"rope_parameters": {"rope_theta": 5e5, "rope_type": "linear", "factor": 4}})), linear);
+        assert_eq!(
+            read(&json!({})),
+            Rope {
+                theta: 10_000.0,
+                scaling: Scaling::None
+            }
+        );
+        let linear = Rope {
+            theta: 5e5,
+            scaling: Scaling::Linear(4.0),
+        };
+        assert_eq!(
+            read(&json!({"rope_theta": 5e5, "rope_scaling": {"type": "linear", "factor": 4}})),
+            linear
+        );
+        assert_eq!(
+            read(
+                &json!({"rope_parameters": {"rope_theta": 5e5, "rope_type": "linear", "factor": 4}})
+            ),
+            linear
+        );
         assert!(Rope::read(Fields(&json!({"rope_theta": 0})), 1.0).is_err());
     }
 
@@ -142,7 +187,8 @@ mod tests {
     fn slow_pairs_are_divided_and_fast_ones_kept() {
         let plain = read(&json!({"rope_theta": 100})).frequencies(4);
         assert_eq!(plain, [1.0, 0.1]);
-        let linear = read(&json!({"rope_theta": 100, "rope_scaling": {"type": "linear", "factor": 2}}));
+        let linear =
+            read(&json!({"rope_theta": 100, "rope_scaling": {"type": "linear", "factor": 2}}));
         assert_eq!(linear.frequencies(4), [0.5, 0.05]);
         // In 32 tokens the first pair turns 5.1 times, the second 0.5 times.
         let llama3 = read(&json!({"rope_theta": 100, "rope_scaling": {

@@ -1,5 +1,5 @@
-//! Weights out of nothing: the same numbers for a name and a size everywhere, so that models can be compared with other
-//! implementations without anyone's files, and timed in any size.
+//! Weights out of nothing: the same numbers for a name and a size everywhere, so that models can be
+//! compared with other implementations without anyone's files, and timed in any size.
 
 mod tensors;
 
@@ -17,19 +17,27 @@ use crate::{LoadError, save};
 /// Step of the generator, 2^64 over the golden ratio.
 const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// The numbers of a tensor, row by row: uniform around 0, or around 1 for norms, of a spread that keeps hidden states in bounds.
+/// The numbers of a tensor, row by row: uniform around 0, or around 1 for norms, of a spread that
+/// keeps hidden states in bounds.
 #[must_use]
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "24 random bits are an f32")]
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "24 random bits are an f32"
+)]
 pub fn values(name: &str, shape: &[usize]) -> Vec<f32> {
-    let seed = name
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    let seed = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    });
     let norm = name.to_lowercase().contains("norm") && name.ends_with(".weight");
     let (spread, middle) = match shape {
         [_] if norm => (0.4, 1.0),
         [_] => (0.2, 0.0),
         _ if name.contains("embed") => (1.0, 0.0),
-        _ => ((12f64.sqrt() / (shape.last().copied().unwrap_or(1) as f64).sqrt()) as f32, 0.0),
+        _ => (
+            (12f64.sqrt() / (shape.last().copied().unwrap_or(1) as f64).sqrt()) as f32,
+            0.0,
+        ),
     };
     let count: usize = shape.iter().product();
     let value = |at: usize| {
@@ -46,7 +54,8 @@ fn mix(z: u64) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Writes the directory of a model that a configuration describes, but for its tokenizer: `config.json` and `model.safetensors`.
+/// Writes the directory of a model that a configuration describes, but for its tokenizer:
+/// `config.json` and `model.safetensors`.
 ///
 /// # Errors
 /// The configuration is none of a decoder or a BERT, or the files cannot be written.
@@ -101,10 +110,17 @@ mod tests {
         assert_eq!(directory.config().unwrap(), config);
         let weights = directory.weights(&Device::Cpu, DType::F32).unwrap();
         for (name, shape) in tensors(&config).unwrap() {
-            assert_eq!(weights.values(&name, &shape).unwrap(), values(&name, &shape), "{name}");
+            assert_eq!(
+                weights.values(&name, &shape).unwrap(),
+                values(&name, &shape),
+                "{name}"
+            );
         }
         weights.all_used().unwrap();
         assert_eq!(weights.shape("lm_head.weight"), Some(vec![10, 8]));
-        assert_eq!(weights.shape("model.layers.0.self_attn.k_proj.bias"), Some(vec![4]));
+        assert_eq!(
+            weights.shape("model.layers.0.self_attn.k_proj.bias"),
+            Some(vec![4])
+        );
     }
 }

@@ -16,7 +16,10 @@ type Sizes = BTreeMap<String, Vec<usize>>;
 /// The configuration is none of a decoder or a BERT.
 pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError> {
     let fields = Fields(config);
-    let architecture = fields.texts("architectures").and_then(|names| names.first().copied()).unwrap_or_default();
+    let architecture = fields
+        .texts("architectures")
+        .and_then(|names| names.first().copied())
+        .unwrap_or_default();
     let labels = fields.labels().len();
     match BodyConfig::read(config)? {
         BodyConfig::Decoder(config) => {
@@ -27,15 +30,24 @@ pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError
         BodyConfig::Bert(config) => {
             let classifies = architecture.ends_with("ForSequenceClassification");
             let prefix = if classifies { "bert." } else { "" };
-            let mut tensors: Sizes =
-                bert(&config).into_iter().map(|(name, size)| (format!("{prefix}{name}"), size)).collect();
+            let mut tensors: Sizes = bert(&config)
+                .into_iter()
+                .map(|(name, size)| (format!("{prefix}{name}"), size))
+                .collect();
             if classifies {
-                dense(&mut tensors, "bert.pooler.dense", config.hidden, config.hidden);
+                dense(
+                    &mut tensors,
+                    "bert.pooler.dense",
+                    config.hidden,
+                    config.hidden,
+                );
                 dense(&mut tensors, "classifier", labels, config.hidden);
             }
             Ok(tensors)
         }
-        BodyConfig::ModernBert(_) => Err(LoadError::new("weights out of nothing are made for decoders and BERT")),
+        BodyConfig::ModernBert(_) => Err(LoadError::new(
+            "weights out of nothing are made for decoders and BERT",
+        )),
     }
 }
 
@@ -46,20 +58,31 @@ fn dense(tensors: &mut Sizes, name: &str, out: usize, inner: usize) {
 
 fn decoder(config: &DecoderConfig) -> Sizes {
     let (hidden, inner) = (config.hidden, config.inner);
-    let (wide, narrow) = (config.heads * config.head_dim, config.kv_heads * config.head_dim);
+    let (wide, narrow) = (
+        config.heads * config.head_dim,
+        config.kv_heads * config.head_dim,
+    );
     let mut tensors = Sizes::from([
-        ("model.embed_tokens.weight".to_owned(), vec![config.vocabulary, hidden]),
+        (
+            "model.embed_tokens.weight".to_owned(),
+            vec![config.vocabulary, hidden],
+        ),
         ("model.norm.weight".to_owned(), vec![hidden]),
     ]);
     for layer in 0..config.layers() {
-        let mut add = |name: &str, size: Vec<usize>| tensors.insert(format!("model.layers.{layer}.{name}"), size);
+        let mut add = |name: &str, size: Vec<usize>| {
+            tensors.insert(format!("model.layers.{layer}.{name}"), size)
+        };
         for (part, out) in [("q", wide), ("k", narrow), ("v", narrow)] {
             add(&format!("self_attn.{part}_proj.weight"), vec![out, hidden]);
             if config.qkv_bias {
                 add(&format!("self_attn.{part}_proj.bias"), vec![out]);
             }
             if config.qk_norm && part != "v" {
-                add(&format!("self_attn.{part}_norm.weight"), vec![config.head_dim]);
+                add(
+                    &format!("self_attn.{part}_norm.weight"),
+                    vec![config.head_dim],
+                );
             }
         }
         add("self_attn.o_proj.weight", vec![hidden, wide]);
@@ -83,7 +106,9 @@ fn decoder(config: &DecoderConfig) -> Sizes {
 fn decoder_head(config: &DecoderConfig, architecture: &str, labels: usize) -> Sizes {
     let hidden = config.hidden;
     let mut head = Sizes::new();
-    let kind = architecture.find("For").map_or("", |at| &architecture[at..]);
+    let kind = architecture
+        .find("For")
+        .map_or("", |at| &architecture[at..]);
     match kind {
         "ForCausalLM" if !config.tied => {
             head.insert("lm_head.weight".to_owned(), vec![config.vocabulary, hidden]);
@@ -92,7 +117,12 @@ fn decoder_head(config: &DecoderConfig, architecture: &str, labels: usize) -> Si
         "ForTokenClassification" => dense(&mut head, "score", labels, hidden),
         "ForRewardModel" | "ForProcessRewardModel" => {
             dense(&mut head, "score.0", hidden, hidden);
-            dense(&mut head, "score.2", if kind == "ForRewardModel" { 1 } else { labels }, hidden);
+            dense(
+                &mut head,
+                "score.2",
+                if kind == "ForRewardModel" { 1 } else { labels },
+                hidden,
+            );
         }
         _ => {
             head.insert("score.weight".to_owned(), vec![labels, hidden]);
@@ -104,21 +134,34 @@ fn decoder_head(config: &DecoderConfig, architecture: &str, labels: usize) -> Si
 fn bert(config: &BertConfig) -> Sizes {
     let (hidden, inner) = (config.hidden, config.inner);
     let mut tensors = Sizes::new();
-    let tables = [("word", config.vocabulary), ("position", config.max_positions), ("token_type", config.types)];
+    let tables = [
+        ("word", config.vocabulary),
+        ("position", config.max_positions),
+        ("token_type", config.types),
+    ];
     for (table, rows) in tables {
-        tensors.insert(format!("embeddings.{table}_embeddings.weight"), vec![rows, hidden]);
+        tensors.insert(
+            format!("embeddings.{table}_embeddings.weight"),
+            vec![rows, hidden],
+        );
     }
     for layer in 0..config.layers {
         let of = |part: &str| format!("encoder.layer.{layer}.{part}");
         for part in ["query", "key", "value"] {
-            dense(&mut tensors, &of(&format!("attention.self.{part}")), hidden, hidden);
+            dense(
+                &mut tensors,
+                &of(&format!("attention.self.{part}")),
+                hidden,
+                hidden,
+            );
         }
         dense(&mut tensors, &of("attention.output.dense"), hidden, hidden);
         dense(&mut tensors, &of("intermediate.dense"), inner, hidden);
         dense(&mut tensors, &of("output.dense"), hidden, inner);
     }
-    let norms = (0..config.layers)
-        .flat_map(|layer| ["attention.output", "output"].map(|part| format!("encoder.layer.{layer}.{part}.LayerNorm")));
+    let norms = (0..config.layers).flat_map(|layer| {
+        ["attention.output", "output"].map(|part| format!("encoder.layer.{layer}.{part}.LayerNorm"))
+    });
     for name in norms.chain(["embeddings.LayerNorm".to_owned()]) {
         for part in ["weight", "bias"] {
             tensors.insert(format!("{name}.{part}"), vec![hidden]);

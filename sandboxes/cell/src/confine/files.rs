@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr, RulesetError,
-    RulesetStatus, Scope,
+    ABI, Access, AccessFs, AccessNet, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 
 /// The newest version of the rules in use; an older kernel applies those that it knows.
@@ -13,8 +13,8 @@ const NEWEST: ABI = ABI::V6;
 /// The process's own entry in `/proc`: the engine reads its page map.
 const OWN_ENTRY: &str = "/proc/self";
 
-/// Allows this thread, and those it starts, to read what is in `readable` and nothing else. Returns whether the kernel
-/// enforces it.
+/// Allows this thread, and those it starts, to read what is in `readable` and nothing else. Returns
+/// whether the kernel enforces it.
 pub(super) fn restrict(readable: &[&Path]) -> bool {
     match try_restrict(readable) {
         Ok(status) => status != RulesetStatus::NotEnforced,
@@ -34,7 +34,10 @@ fn try_restrict(readable: &[&Path]) -> Result<RulesetStatus, RulesetError> {
     for path in readable.iter().copied().chain([Path::new(OWN_ENTRY)]) {
         // What does not exist cannot be read either.
         if let Ok(opened) = PathFd::new(path) {
-            rules = rules.add_rule(PathBeneath::new(opened, AccessFs::ReadFile | AccessFs::ReadDir))?;
+            rules = rules.add_rule(PathBeneath::new(
+                opened,
+                AccessFs::ReadFile | AccessFs::ReadDir,
+            ))?;
         }
     }
     Ok(rules.restrict_self()?.ruleset)

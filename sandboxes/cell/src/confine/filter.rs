@@ -2,12 +2,12 @@
 
 use rustix::process::getpid;
 use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
-    SeccompRule, TargetArch,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch,
 };
 
-/// System calls that a running cell may make with any arguments: reading and writing its pipes, memory, threads it
-/// already has, signals of traps, time.
+/// System calls that a running cell may make with any arguments: reading and writing its pipes,
+/// memory, threads it already has, signals of traps, time.
 #[rustfmt::skip]
 const ALLOWED: &[i64] = &[
     libc::SYS_read, libc::SYS_write, libc::SYS_readv, libc::SYS_writev, libc::SYS_pread64, libc::SYS_close,
@@ -19,18 +19,20 @@ const ALLOWED: &[i64] = &[
     libc::SYS_sched_getaffinity, libc::SYS_getrusage, libc::SYS_exit, libc::SYS_exit_group,
 ];
 
-/// The kernel's page scan (`PAGEMAP_SCAN`), with which the engine finds the pages that an instance wrote to.
+/// The kernel's page scan (`PAGEMAP_SCAN`), with which the engine finds the pages that an instance
+/// wrote to.
 const PAGEMAP_SCAN: u64 = 0xc060_6610;
 
-/// Filters the system calls of every thread from now on. All others fail with `EPERM` rather than kill the process, so
-/// that a call missing from the list is an error and not a dead cell.
+/// Filters the system calls of every thread from now on. All others fail with `EPERM` rather than
+/// kill the process, so that a call missing from the list is an error and not a dead cell.
 pub(super) fn apply() -> Result<(), String> {
     let program = filter()?;
     seccompiler::apply_filter_all_threads(&program).map_err(|error| error.to_string())
 }
 
 fn filter() -> Result<BpfProgram, String> {
-    let architecture = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
+    let architecture =
+        TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let mut rules: std::collections::BTreeMap<i64, Vec<SeccompRule>> =
         ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     let own_process = u64::from(getpid().as_raw_nonzero().get().unsigned_abs());
@@ -45,10 +47,15 @@ fn filter() -> Result<BpfProgram, String> {
     ];
     let refused = |error: BackendError| error.to_string();
     for (call, argument, operator, value) in conditions {
-        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value).map_err(refused)?;
-        rules.insert(call, vec![SeccompRule::new(vec![condition]).map_err(refused)?]);
+        let condition = SeccompCondition::new(argument, SeccompCmpArgLen::Dword, operator, value)
+            .map_err(refused)?;
+        rules.insert(
+            call,
+            vec![SeccompRule::new(vec![condition]).map_err(refused)?],
+        );
     }
     let deny = SeccompAction::Errno(libc::EPERM.unsigned_abs());
-    let filter = SeccompFilter::new(rules, deny, SeccompAction::Allow, architecture).map_err(refused)?;
+    let filter =
+        SeccompFilter::new(rules, deny, SeccompAction::Allow, architecture).map_err(refused)?;
     filter.try_into().map_err(refused)
 }

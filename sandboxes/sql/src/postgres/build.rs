@@ -1,5 +1,5 @@
-//! Databases of tasks: made from the template and the task's scripts, found again by what they are made of, dropped when there are
-//! too many. Each has a twin that holds its rows in reverse.
+//! Databases of tasks: made from the template and the task's scripts, found again by what they are
+//! made of, dropped when there are too many. Each has a twin that holds its rows in reverse.
 
 use std::time::Duration;
 
@@ -35,11 +35,15 @@ pub(super) fn twin(name: &str) -> String {
     format!("{name}_r")
 }
 
-/// The name of a database made of these scripts. The version rises when what is done to databases changes.
+/// The name of a database made of these scripts. The version rises when what is done to databases
+/// changes.
 pub(super) fn name(scripts: &[String]) -> String {
-    let mut hasher = blake3::Hasher::new_derive_key("assay 2026-11 database of PostgreSQL, version 2");
+    let mut hasher =
+        blake3::Hasher::new_derive_key("assay 2026-11 database of PostgreSQL, version 2");
     for script in scripts {
-        hasher.update(&(script.len() as u64).to_le_bytes()).update(script.as_bytes());
+        hasher
+            .update(&(script.len() as u64).to_le_bytes())
+            .update(script.as_bytes());
     }
     format!("assay_{}", &hasher.finalize().to_hex()[..40])
 }
@@ -51,13 +55,29 @@ fn key(name: &str) -> i64 {
 }
 
 /// Makes a database, unless it is there and whole.
-pub(super) async fn build(address: &Address, keys: &Keys, name: &str, scripts: &[String]) -> Result<(), ServerError> {
+pub(super) async fn build(
+    address: &Address,
+    keys: &Keys,
+    name: &str,
+    scripts: &[String],
+) -> Result<(), ServerError> {
     let mut operator = address.operate(None).await?;
-    lock(&mut operator, key(name)).await.map_err(|error| unreachable(&error))?;
-    let known = comment(&mut operator, name).await.map_err(|error| unreachable(&error))?;
+    lock(&mut operator, key(name))
+        .await
+        .map_err(|error| unreachable(&error))?;
+    let known = comment(&mut operator, name)
+        .await
+        .map_err(|error| unreachable(&error))?;
     if known.as_deref() != Some(MARK) {
         let author = roles::author_of(name);
-        let made = Build { address, keys, name, author: &author }.make(&mut operator, scripts).await;
+        let made = Build {
+            address,
+            keys,
+            name,
+            author: &author,
+        }
+        .make(&mut operator, scripts)
+        .await;
         if made.is_err() {
             let _ = drop_databases(&mut operator, name).await;
         }
@@ -78,19 +98,34 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    async fn make(&self, operator: &mut PgConnection, scripts: &[String]) -> Result<(), ServerError> {
+    async fn make(
+        &self,
+        operator: &mut PgConnection,
+        scripts: &[String],
+    ) -> Result<(), ServerError> {
         let twin = twin(self.name);
-        self.begin(operator).await.map_err(|error| unreachable(&error))?;
+        self.begin(operator)
+            .await
+            .map_err(|error| unreachable(&error))?;
         let ran = tokio::time::timeout(PATIENCE, self.run(operator, scripts)).await;
         ran.unwrap_or_else(|_| {
-            Err(ServerError::Scripts(format!("the scripts take more than {} s", PATIENCE.as_secs())))
+            Err(ServerError::Scripts(format!(
+                "the scripts take more than {} s",
+                PATIENCE.as_secs()
+            )))
         })?;
-        self.hand_over().await.map_err(|error| unreachable(&error))?;
-        self.copy(operator, self.name, &twin).await.map_err(|error| unreachable(&error))?;
+        self.hand_over()
+            .await
+            .map_err(|error| unreachable(&error))?;
+        self.copy(operator, self.name, &twin)
+            .await
+            .map_err(|error| unreachable(&error))?;
         if let Err(error) = self.reverse(operator, &twin).await {
             tracing::debug!(%error, database = self.name, "rows could not be reversed");
         }
-        ask(operator, roles::disable(self.author)).await.map_err(|error| unreachable(&error))?;
+        ask(operator, roles::disable(self.author))
+            .await
+            .map_err(|error| unreachable(&error))?;
         for name in [&twin, self.name] {
             let end = format!(
                 "revoke all on database {name} from {}; alter database {name} reset all;
@@ -98,7 +133,9 @@ impl Build<'_> {
                 self.author,
                 roles::READER
             );
-            ask(operator, end).await.map_err(|error| unreachable(&error))?;
+            ask(operator, end)
+                .await
+                .map_err(|error| unreachable(&error))?;
         }
         Ok(())
     }
@@ -122,7 +159,8 @@ impl Build<'_> {
         let steps = [
             format!("create database {name} template {of}"),
             format!(
-                "revoke all on database {name} from public; grant connect, create, temp on database {name} to {}",
+                "revoke all on database {name} from public; grant connect, create, temp on \
+                 database {name} to {}",
                 self.author
             ),
         ];
@@ -133,19 +171,36 @@ impl Build<'_> {
     }
 
     async fn as_author(&self, database: &str) -> Result<PgConnection, Error> {
-        self.address.connect(&Role::Author(self.keys, self.author), Some(database)).await
+        self.address
+            .connect(&Role::Author(self.keys, self.author), Some(database))
+            .await
     }
 
     /// Runs scripts, and collects statistics for the planner.
-    async fn run(&self, operator: &mut PgConnection, scripts: &[String]) -> Result<(), ServerError> {
-        let mut author = self.as_author(self.name).await.map_err(|error| unreachable(&error))?;
+    async fn run(
+        &self,
+        operator: &mut PgConnection,
+        scripts: &[String],
+    ) -> Result<(), ServerError> {
+        let mut author = self
+            .as_author(self.name)
+            .await
+            .map_err(|error| unreachable(&error))?;
         for script in scripts {
-            ask(&mut author, script.clone()).await.map_err(|error| script_failed(&error))?;
+            ask(&mut author, script.clone())
+                .await
+                .map_err(|error| script_failed(&error))?;
         }
         let _ = author.close().await;
-        self.restore_author(operator).await.map_err(|error| unreachable(&error))?;
-        let mut author = self.as_author(self.name).await.map_err(|error| unreachable(&error))?;
-        // As the author, because this runs functions in indexes. If one fails, the planner has no statistics.
+        self.restore_author(operator)
+            .await
+            .map_err(|error| unreachable(&error))?;
+        let mut author = self
+            .as_author(self.name)
+            .await
+            .map_err(|error| unreachable(&error))?;
+        // As the author, because this runs functions in indexes. If one fails, the planner has no
+        // statistics.
         if let Err(error) = ask(&mut author, "analyze".to_owned()).await
             && ends::is_lost(&error)
         {
@@ -157,14 +212,18 @@ impl Build<'_> {
 
     /// Makes the author's objects readable, and transfers them to the owner.
     async fn hand_over(&self) -> Result<(), Error> {
-        let mut inside = self.address.connect(&Role::Operator, Some(self.name)).await?;
+        let mut inside = self
+            .address
+            .connect(&Role::Operator, Some(self.name))
+            .await?;
         ask(&mut inside, OPEN.to_owned()).await?;
         ask(&mut inside, roles::hand_over(self.author)).await?;
         // A database cannot be copied while someone is connected to it.
         inside.close().await
     }
 
-    /// Reverses the rows of each table, as the author, because tables may run functions of the task.
+    /// Reverses the rows of each table, as the author, because tables may run functions of the
+    /// task.
     async fn reverse(&self, operator: &mut PgConnection, name: &str) -> Result<(), Error> {
         let mut inside = self.address.connect(&Role::Operator, Some(name)).await?;
         ask(&mut inside, LOOSEN.to_owned()).await?;
@@ -192,13 +251,17 @@ fn script_failed(error: &Error) -> ServerError {
 /// Drops a database and its twin, even while someone is connected.
 async fn drop_databases(operator: &mut PgConnection, name: &str) -> Result<(), Error> {
     for name in [name, &twin(name)] {
-        ask(operator, format!("drop database if exists {name} with (force)")).await?;
+        ask(
+            operator,
+            format!("drop database if exists {name} with (force)"),
+        )
+        .await?;
     }
     Ok(())
 }
 
-/// Drops an author. If a script of another build granted it something, it stays, without login, until the server is
-/// next set up.
+/// Drops an author. If a script of another build granted it something, it stays, without login,
+/// until the server is next set up.
 async fn drop_author(operator: &mut PgConnection, author: &str) {
     if let Err(error) = ask(operator, roles::drop(author)).await {
         tracing::debug!(%error, author, "the role of a build could not be dropped");
@@ -213,13 +276,19 @@ pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError>
     let authors = query_scalar(asked).fetch_all(&mut operator).await;
     let authors: Vec<String> = authors.map_err(|error| unreachable(&error))?;
     for author in authors {
-        let Some(name) = roles::database_of(&author) else { continue };
+        let Some(name) = roles::database_of(&author) else {
+            continue;
+        };
         if !try_lock(&mut operator, &name).await? {
             continue;
         }
-        let known = comment(&mut operator, &name).await.map_err(|error| unreachable(&error))?;
+        let known = comment(&mut operator, &name)
+            .await
+            .map_err(|error| unreachable(&error))?;
         if known.as_deref() != Some(MARK) {
-            drop_databases(&mut operator, &name).await.map_err(|error| unreachable(&error))?;
+            drop_databases(&mut operator, &name)
+                .await
+                .map_err(|error| unreachable(&error))?;
         }
         drop_author(&mut operator, &author).await;
         unlock(&mut operator, &name).await?;
@@ -230,27 +299,38 @@ pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError>
 
 /// Takes the lock of a database unless it is taken.
 async fn try_lock(operator: &mut PgConnection, name: &str) -> Result<bool, ServerError> {
-    let free = query_scalar("select pg_try_advisory_lock($1)").bind(key(name)).fetch_one(operator).await;
+    let free = query_scalar("select pg_try_advisory_lock($1)")
+        .bind(key(name))
+        .fetch_one(operator)
+        .await;
     free.map_err(|error| unreachable(&error))
 }
 
 async fn unlock(operator: &mut PgConnection, name: &str) -> Result<(), ServerError> {
-    let unlocked = sqlx::query("select pg_advisory_unlock($1)").bind(key(name)).execute(operator).await;
+    let unlocked = sqlx::query("select pg_advisory_unlock($1)")
+        .bind(key(name))
+        .execute(operator)
+        .await;
     unlocked.map(drop).map_err(|error| unreachable(&error))
 }
 
 async fn ask(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
-    raw_sql(AssertSqlSafe(sql)).execute(connection).await.map(drop)
+    raw_sql(AssertSqlSafe(sql))
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
-/// Drops databases beyond the most there may be, first those that `oldest_first` puts first. Those in use stay.
+/// Drops databases beyond the most there may be, first those that `oldest_first` puts first. Those
+/// in use stay.
 pub(super) async fn drop_beyond(
     address: &Address,
     most: usize,
     oldest_first: impl FnOnce(&mut Vec<String>),
 ) -> Result<(), ServerError> {
     let mut operator = address.operate(None).await?;
-    let asked = "select datname::text from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order by oid";
+    let asked =
+        "select datname::text from pg_database where datname ~ '^assay_[0-9a-f]{40}$' order by oid";
     let names = query_scalar(asked).fetch_all(&mut operator).await;
     let mut names: Vec<String> = names.map_err(|error| unreachable(&error))?;
     oldest_first(&mut names);
@@ -263,8 +343,15 @@ pub(super) async fn drop_beyond(
             continue;
         }
         // Fails while somebody is connected.
-        if ask(&mut operator, format!("drop database if exists {name}")).await.is_ok() {
-            let _ = ask(&mut operator, format!("drop database if exists {} with (force)", twin(&name))).await;
+        if ask(&mut operator, format!("drop database if exists {name}"))
+            .await
+            .is_ok()
+        {
+            let _ = ask(
+                &mut operator,
+                format!("drop database if exists {} with (force)", twin(&name)),
+            )
+            .await;
             beyond -= 1;
         }
         unlock(&mut operator, &name).await?;

@@ -16,8 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How often a server that starts again is asked, once a second.
 const TRIES: usize = 10;
 
-/// Passwords of the roles, derived from a secret that only superusers can read, so that all nodes of a server derive
-/// the same.
+/// Passwords of the roles, derived from a secret that only superusers can read, so that all nodes
+/// of a server derive the same.
 pub(super) struct Keys {
     secret: String,
 }
@@ -50,15 +50,25 @@ pub(super) struct Address(Result<PgConnectOptions, String>);
 impl Address {
     pub(super) fn new(url: &str) -> Self {
         // What the server remarks on the way is nobody's news.
-        let quiet =
-            |options: PgConnectOptions| options.disable_statement_logging().options([("client_min_messages", "error")]);
+        let quiet = |options: PgConnectOptions| {
+            options
+                .disable_statement_logging()
+                .options([("client_min_messages", "error")])
+        };
         let options = PgConnectOptions::from_str(url).map(quiet);
         Self(options.map_err(|error| format!("`sql.postgres` is no URL of a server: {error}")))
     }
 
     /// Connects, to the database of the URL where no other is named.
-    pub(super) async fn connect(&self, role: &Role<'_>, database: Option<&str>) -> Result<PgConnection, Error> {
-        let options = self.0.clone().map_err(|message| Error::Configuration(message.into()))?;
+    pub(super) async fn connect(
+        &self,
+        role: &Role<'_>,
+        database: Option<&str>,
+    ) -> Result<PgConnection, Error> {
+        let options = self
+            .0
+            .clone()
+            .map_err(|message| Error::Configuration(message.into()))?;
         let options = match role {
             Role::Operator => options.options([("search_path", "pg_catalog")]),
             Role::Author(keys, author) => options.username(author).password(&keys.password(author)),
@@ -69,14 +79,24 @@ impl Address {
             None => options,
         };
         let connecting = PgConnection::connect_with(&options);
-        tokio::time::timeout(PATIENCE, connecting).await.unwrap_or_else(|_| {
-            Err(Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, "it takes too long to connect")))
-        })
+        tokio::time::timeout(PATIENCE, connecting)
+            .await
+            .unwrap_or_else(|_| {
+                Err(Error::Io(std::io::Error::new(
+                    std::io::ErrorKind::TimedOut,
+                    "it takes too long to connect",
+                )))
+            })
     }
 
     /// Connects as the operator, to the database of the URL where no other is named.
-    pub(super) async fn operate(&self, database: Option<&str>) -> Result<PgConnection, ServerError> {
-        self.connect(&Role::Operator, database).await.map_err(|error| unreachable(&error))
+    pub(super) async fn operate(
+        &self,
+        database: Option<&str>,
+    ) -> Result<PgConnection, ServerError> {
+        self.connect(&Role::Operator, database)
+            .await
+            .map_err(|error| unreachable(&error))
     }
 }
 
@@ -100,7 +120,8 @@ pub(super) fn unreachable(error: &Error) -> ServerError {
     let message = match error {
         Error::Database(told) if matches!(told.code().as_deref(), Some("28P01" | "28000")) => {
             format!(
-                "{}; `pg_hba.conf` must let `{READER}` and members of `{OWNER}` (`+{OWNER}`) in by password",
+                "{}; `pg_hba.conf` must let `{READER}` and members of `{OWNER}` (`+{OWNER}`) in \
+                 by password",
                 told.message()
             )
         }

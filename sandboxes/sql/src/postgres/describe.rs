@@ -1,4 +1,5 @@
-//! What a database is made of: tables, columns, keys. Rows are neither counted nor shown: none are generated from them.
+//! What a database is made of: tables, columns, keys. Rows are neither counted nor shown: none are
+//! generated from them.
 
 use assay_cell::query::{Column, ForeignKey, Rows, Table};
 use sqlx::{Error, PgConnection, query_as};
@@ -14,7 +15,8 @@ const COLUMNS: &str =
     order by relation.oid, attnum";
 
 /// Keys: primary ones first, then unique ones, then references.
-const KEYS: &str = "select conrelid::int8, contype::text, conkey, coalesce(target.relname, '')::text,
+const KEYS: &str =
+    "select conrelid::int8, contype::text, conkey, coalesce(target.relname, '')::text,
         array(select attname::text from unnest(confkey) with ordinality as referred(number, place)
             join pg_catalog.pg_attribute on attrelid = confrelid and attnum = number order by place)
     from pg_catalog.pg_constraint left join pg_catalog.pg_class target on target.oid = confrelid
@@ -26,23 +28,40 @@ type Key = (i64, String, Vec<i16>, String, Vec<String>);
 
 /// Describes the tables of the database that the connection is to.
 pub(super) async fn describe(connection: &mut PgConnection) -> Result<Vec<Table>, Error> {
-    let columns: Vec<(i64, String, String, String, bool, i16)> = query_as(COLUMNS).fetch_all(&mut *connection).await?;
+    let columns: Vec<(i64, String, String, String, bool, i16)> =
+        query_as(COLUMNS).fetch_all(&mut *connection).await?;
     let keys: Vec<Key> = query_as(KEYS).fetch_all(&mut *connection).await?;
     let mut tables: Vec<(i64, Vec<i16>, Table)> = Vec::new();
     for (relation, name, column, declared, not_null, number) in columns {
         if tables.last().is_none_or(|(last, ..)| *last != relation) {
             tables.push((relation, Vec::new(), empty(name)));
         }
-        let Some((_, numbers, table)) = tables.last_mut() else { continue };
+        let Some((_, numbers, table)) = tables.last_mut() else {
+            continue;
+        };
         numbers.push(number);
-        table.columns.push(Column { name: column, declared, not_null, has_null: !not_null, is_distinct: false });
+        table.columns.push(Column {
+            name: column,
+            declared,
+            not_null,
+            has_null: !not_null,
+            is_distinct: false,
+        });
     }
     for (relation, kind, key, target, references) in keys {
-        let Some((_, numbers, table)) = tables.iter_mut().find(|(oid, ..)| *oid == relation) else { continue };
-        let columns: Vec<usize> =
-            key.iter().filter_map(|number| numbers.iter().position(|known| known == number)).collect();
+        let Some((_, numbers, table)) = tables.iter_mut().find(|(oid, ..)| *oid == relation) else {
+            continue;
+        };
+        let columns: Vec<usize> = key
+            .iter()
+            .filter_map(|number| numbers.iter().position(|known| known == number))
+            .collect();
         if kind == "f" {
-            table.foreign_keys.push(ForeignKey { columns, table: target, references });
+            table.foreign_keys.push(ForeignKey {
+                columns,
+                table: target,
+                references,
+            });
         } else {
             table.has_primary_key |= kind == "p";
             table.keys.push(columns);

@@ -8,19 +8,27 @@ use sqlx::error::DatabaseError;
 
 /// The `SQLSTATE`, where the server told one.
 pub(super) fn code(error: &Error) -> Option<String> {
-    error.as_database_error().and_then(DatabaseError::code).map(Cow::into_owned)
+    error
+        .as_database_error()
+        .and_then(DatabaseError::code)
+        .map(Cow::into_owned)
 }
 
 /// What it says.
 pub(super) fn message(error: &Error) -> String {
-    error.as_database_error().map_or_else(|| error.to_string(), |told| told.message().to_owned())
+    error
+        .as_database_error()
+        .map_or_else(|| error.to_string(), |told| told.message().to_owned())
 }
 
 /// Whether the connection was lost, or the server is at fault otherwise.
 pub(super) fn is_lost(error: &Error) -> bool {
     let Some(code) = code(error) else { return true };
     let statement_is_at_fault = ["57014", "08P01", "53200", "53400"].contains(&code.as_str());
-    !statement_is_at_fault && ["08", "53", "57", "58"].iter().any(|class| code.starts_with(class))
+    !statement_is_at_fault
+        && ["08", "53", "57", "58"]
+            .iter()
+            .any(|class| code.starts_with(class))
 }
 
 /// How a statement ended by an error that is its own.
@@ -33,9 +41,15 @@ pub(super) fn end_of(error: &Error) -> End {
         "54000" => End::TooLong,
         "42501" | "25006" => End::Denied(denied(&message)),
         "42601" if message.contains("cannot insert multiple commands") => End::Several,
-        "42601" if message.contains("INTO is not allowed here") => End::Denied("writing".to_owned()),
-        "42601" if message.contains(" at or near ") || message.ends_with(" at end of input") => End::Syntax(message),
-        "0A000" if message.contains("data-modifying statements") => End::Denied("writing".to_owned()),
+        "42601" if message.contains("INTO is not allowed here") => {
+            End::Denied("writing".to_owned())
+        }
+        "42601" if message.contains(" at or near ") || message.ends_with(" at end of input") => {
+            End::Syntax(message)
+        }
+        "0A000" if message.contains("data-modifying statements") => {
+            End::Denied("writing".to_owned())
+        }
         // The message shows no code, and a length beyond all is no fault of the server.
         "XX000" if message.starts_with("invalid memory alloc request size") => End::TooLong,
         _ => End::Error(message),
@@ -50,9 +64,13 @@ fn denied(message: &str) -> String {
             None => what.to_owned(),
         };
     }
-    let write =
-        message.strip_prefix("cannot execute ").and_then(|rest| rest.strip_suffix(" in a read-only transaction"));
-    write.map_or_else(|| format!("what the server refuses ({message})"), |what| format!("`{what}`"))
+    let write = message
+        .strip_prefix("cannot execute ")
+        .and_then(|rest| rest.strip_suffix(" in a read-only transaction"));
+    write.map_or_else(
+        || format!("what the server refuses ({message})"),
+        |what| format!("`{what}`"),
+    )
 }
 
 #[cfg(test)]
@@ -61,8 +79,17 @@ mod tests {
 
     #[test]
     fn refusals_read_as_what_is_not_allowed() {
-        assert_eq!(denied("permission denied for function pg_sleep"), "the function `pg_sleep`");
-        assert_eq!(denied("cannot execute nextval() in a read-only transaction"), "`nextval()`");
-        assert_eq!(denied("must be superuser"), "what the server refuses (must be superuser)");
+        assert_eq!(
+            denied("permission denied for function pg_sleep"),
+            "the function `pg_sleep`"
+        );
+        assert_eq!(
+            denied("cannot execute nextval() in a read-only transaction"),
+            "`nextval()`"
+        );
+        assert_eq!(
+            denied("must be superuser"),
+            "what the server refuses (must be superuser)"
+        );
     }
 }

@@ -24,27 +24,43 @@ impl Kept {
     pub(super) fn use_again(&mut self, name: &str) -> bool {
         self.uses += 1;
         let uses = self.uses;
-        self.databases.get_mut(name).map(|database| database.last = uses).is_some()
+        self.databases
+            .get_mut(name)
+            .map(|database| database.last = uses)
+            .is_some()
     }
 
     /// Notes a database that was made.
     pub(super) fn add(&mut self, name: &str, scripts: &[String]) {
         self.uses += 1;
-        let database = Database { last: self.uses, scripts: scripts.into() };
+        let database = Database {
+            last: self.uses,
+            scripts: scripts.into(),
+        };
         self.bytes += size(&database);
         if let Some(before) = self.databases.insert(name.to_owned(), database) {
             self.bytes -= size(&before);
         }
         while self.bytes > SCRIPTS && self.databases.len() > 1 {
-            let oldest = self.databases.iter().min_by_key(|(_, database)| database.last);
-            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { break };
-            self.bytes -= self.databases.remove(&oldest).map_or(0, |database| size(&database));
+            let oldest = self
+                .databases
+                .iter()
+                .min_by_key(|(_, database)| database.last);
+            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else {
+                break;
+            };
+            self.bytes -= self
+                .databases
+                .remove(&oldest)
+                .map_or(0, |database| size(&database));
         }
     }
 
     /// What a database was made of.
     pub(super) fn scripts(&self, name: &str) -> Option<Arc<[String]>> {
-        self.databases.get(name).map(|database| Arc::clone(&database.scripts))
+        self.databases
+            .get(name)
+            .map(|database| Arc::clone(&database.scripts))
     }
 
     /// Sorts names by their last use; those never used stay first, in their order.

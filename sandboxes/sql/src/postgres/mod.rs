@@ -1,10 +1,11 @@
-//! A PostgreSQL server of the operator's that databases of tasks are made on and queries run on. Owns roles, databases and limits
-//! there; the server itself, its memory and who may reach it are the operator's.
+//! A PostgreSQL server of the operator's that databases of tasks are made on and queries run on.
+//! Owns roles, databases and limits there; the server itself, its memory and who may reach it are
+//! the operator's.
 //!
-//! Each database of a task is a database of its own, made by its own role, from a template in which nobody may call
-//! functions that reach beyond a query. A statement runs on a connection of its own, of a role that may read that
-//! database and nothing else, as a cursor of one read-only transaction. Limits are of time, so the same statement may
-//! end differently another time.
+//! Each database of a task is a database of its own, made by its own role, from a template in which
+//! nobody may call functions that reach beyond a query. A statement runs on a connection of its
+//! own, of a role that may read that database and nothing else, as a cursor of one read-only
+//! transaction. Limits are of time, so the same statement may end differently another time.
 
 mod build;
 mod connect;
@@ -36,7 +37,8 @@ const RESTART: Duration = Duration::from_secs(2);
 /// What a node says of its server.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
-    /// URL of a superuser, as `postgres://user:password@host/database`. Its database is where the node keeps nothing.
+    /// URL of a superuser, as `postgres://user:password@host/database`. Its database is where the
+    /// node keeps nothing.
     pub url: String,
     /// Wall time a statement may take.
     pub statement: Duration,
@@ -83,12 +85,20 @@ impl Postgres {
         Ok(keys)
     }
 
-    /// A connection of the reader's, to a database or its twin. One that was dropped meanwhile is made again, where its scripts are
-    /// known.
+    /// A connection of the reader's, to a database or its twin. One that was dropped meanwhile is
+    /// made again, where its scripts are known.
     async fn reader(&self, database: &str, reverse: bool) -> Result<PgConnection, ServerError> {
         let keys = self.keys().await?;
-        let name = if reverse { build::twin(database) } else { database.to_owned() };
-        let error = match self.address.connect(&Role::Reader(&keys), Some(&name)).await {
+        let name = if reverse {
+            build::twin(database)
+        } else {
+            database.to_owned()
+        };
+        let error = match self
+            .address
+            .connect(&Role::Reader(&keys), Some(&name))
+            .await
+        {
             Ok(connection) => return Ok(connection),
             Err(error) => error,
         };
@@ -104,7 +114,10 @@ impl Postgres {
             _ => return Err(connect::unreachable(&error)),
         }
         let keys = self.keys().await?;
-        let connected = self.address.connect(&Role::Reader(&keys), Some(&name)).await;
+        let connected = self
+            .address
+            .connect(&Role::Reader(&keys), Some(&name))
+            .await;
         connected.map_err(|error| connect::unreachable(&error))
     }
 
@@ -113,7 +126,10 @@ impl Postgres {
     }
 
     async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ServerError> {
-        self.permits.acquire().await.map_err(|error| ServerError::Unreachable(error.to_string()))
+        self.permits
+            .acquire()
+            .await
+            .map_err(|error| ServerError::Unreachable(error.to_string()))
     }
 }
 
@@ -134,7 +150,9 @@ impl Server for Postgres {
             built?;
             self.kept().add(&name, scripts);
             let oldest_first = |names: &mut Vec<String>| self.kept().sort(names);
-            if let Err(error) = build::drop_beyond(&self.address, self.databases, oldest_first).await {
+            if let Err(error) =
+                build::drop_beyond(&self.address, self.databases, oldest_first).await
+            {
                 tracing::warn!(%error, "databases of tasks could not be dropped");
             }
             Ok(name)
@@ -145,17 +163,30 @@ impl Server for Postgres {
         Box::pin(async move {
             let _permit = self.permit().await?;
             let mut connection = self.reader(database, false).await?;
-            let tables = describe::describe(&mut connection).await.map_err(|error| connect::unreachable(&error))?;
+            let tables = describe::describe(&mut connection)
+                .await
+                .map_err(|error| connect::unreachable(&error))?;
             let _ = connection.close().await;
             Ok(tables)
         })
     }
 
-    fn run<'a>(&'a self, database: &'a str, sql: &'a str, limits: Limits, reverse: bool) -> Served<'a, Ran> {
+    fn run<'a>(
+        &'a self,
+        database: &'a str,
+        sql: &'a str,
+        limits: Limits,
+        reverse: bool,
+    ) -> Served<'a, Ran> {
         Box::pin(async move {
             let _permit = self.permit().await?;
             self.kept().use_again(database);
-            let query = run::Query { sql, limits, reverse, time: self.statement };
+            let query = run::Query {
+                sql,
+                limits,
+                reverse,
+                time: self.statement,
+            };
             let mut connection = self.reader(database, reverse).await?;
             let lost = match run::run(&mut connection, query).await {
                 Ok(ran) => {
@@ -164,7 +195,8 @@ impl Server for Postgres {
                 }
                 Err(lost) => lost,
             };
-            // A server that lost one of its processes ends all others, also one that has just let somebody in, and starts again.
+            // A server that lost one of its processes ends all others, also one that has just let
+            // somebody in, and starts again.
             tokio::time::sleep(RESTART).await;
             let mut connection = connect::patiently(|| self.reader(database, reverse)).await?;
             match run::run(&mut connection, query).await {
@@ -174,7 +206,9 @@ impl Server for Postgres {
                 }
                 Err(_) => {
                     connect::patiently(|| self.reader(database, reverse)).await?;
-                    Ok(run::ended(assay_cell::query::End::Error(format!("the server ends, twice: {lost}"))))
+                    Ok(run::ended(assay_cell::query::End::Error(format!(
+                        "the server ends, twice: {lost}"
+                    ))))
                 }
             }
         })

@@ -19,28 +19,36 @@ pub(super) fn opening(sql: &str) -> Opening {
     if rest.is_empty() {
         return Opening::Nothing;
     }
-    let end = rest.find(|letter: char| !letter.is_ascii_alphabetic()).unwrap_or(rest.len());
+    let end = rest
+        .find(|letter: char| !letter.is_ascii_alphabetic())
+        .unwrap_or(rest.len());
     let denied = |what: &str| Opening::Other(End::Denied(what.to_owned()));
     match rest[..end].to_ascii_lowercase().as_str() {
         "insert" | "update" | "delete" | "merge" | "truncate" => denied("writing"),
-        "create" | "drop" | "alter" | "comment" | "grant" | "revoke" | "reassign" | "refresh" | "security"
-        | "import" => denied("changing the schema"),
+        "create" | "drop" | "alter" | "comment" | "grant" | "revoke" | "reassign" | "refresh"
+        | "security" | "import" => denied("changing the schema"),
         "set" | "reset" | "discard" | "load" => denied("changing settings"),
         "begin" | "start" | "commit" | "end" | "rollback" | "abort" | "savepoint" | "release" => {
             denied("a transaction")
         }
-        word @ ("copy" | "do" | "call" | "lock" | "listen" | "unlisten" | "notify") => denied(&format!("`{word}`")),
-        "explain" | "show" | "vacuum" | "analyze" | "analyse" | "reindex" | "cluster" | "checkpoint" | "prepare"
-        | "execute" | "deallocate" | "declare" | "fetch" | "move" | "close" => Opening::Other(End::NotAQuery),
+        word @ ("copy" | "do" | "call" | "lock" | "listen" | "unlisten" | "notify") => {
+            denied(&format!("`{word}`"))
+        }
+        "explain" | "show" | "vacuum" | "analyze" | "analyse" | "reindex" | "cluster"
+        | "checkpoint" | "prepare" | "execute" | "deallocate" | "declare" | "fetch" | "move"
+        | "close" => Opening::Other(End::NotAQuery),
         _ => Opening::Query,
     }
 }
 
-/// The text from its first word on: without white space, comments, parentheses and semicolons before it.
+/// The text from its first word on: without white space, comments, parentheses and semicolons
+/// before it.
 fn skipped(sql: &str) -> &str {
     let mut rest = sql;
     loop {
-        rest = rest.trim_start_matches(|letter: char| letter.is_whitespace() || letter == '(' || letter == ';');
+        rest = rest.trim_start_matches(|letter: char| {
+            letter.is_whitespace() || letter == '(' || letter == ';'
+        });
         if let Some(comment) = rest.strip_prefix("--") {
             rest = comment.find(['\n', '\r']).map_or("", |end| &comment[end..]);
         } else if rest.starts_with("/*") {
@@ -80,7 +88,10 @@ mod tests {
     #[test]
     fn the_first_word_tells() {
         let denied = |what: &str| Opening::Other(End::Denied(what.to_owned()));
-        assert_eq!(opening(" -- nothing\n/* a /* b */ c */ ;"), Opening::Nothing);
+        assert_eq!(
+            opening(" -- nothing\n/* a /* b */ c */ ;"),
+            Opening::Nothing
+        );
         assert_eq!(opening("/* é */ ((SELECT 1))"), Opening::Query);
         assert_eq!(opening("/* open"), Opening::Query);
         assert_eq!(opening("--\rInsert into t"), denied("writing"));

@@ -1,10 +1,11 @@
-//! Roles on the server. The reader reads all databases. Each build has its own author, which exists only while the
-//! build runs, so that settings, passwords and grants of a script affect no other build. The objects of authors belong
-//! to an owner that cannot log in.
+//! Roles on the server. The reader reads all databases. Each build has its own author, which exists
+//! only while the build runs, so that settings, passwords and grants of a script affect no other
+//! build. The objects of authors belong to an owner that cannot log in.
 
 use super::connect::Keys;
 
-/// Owns the objects that scripts created. Authors are members of it, so that `pg_hba.conf` can refer to them.
+/// Owns the objects that scripts created. Authors are members of it, so that `pg_hba.conf` can
+/// refer to them.
 pub(super) const OWNER: &str = "assay_author";
 
 /// Runs statements.
@@ -43,12 +44,18 @@ const OF_AUTHORS: &Settings = &[("statement_timeout", "'60s'"), ("temp_file_limi
 
 /// The author of a database.
 pub(super) fn author_of(database: &str) -> String {
-    format!("{OWNER}_{}", database.strip_prefix("assay_").unwrap_or(database))
+    format!(
+        "{OWNER}_{}",
+        database.strip_prefix("assay_").unwrap_or(database)
+    )
 }
 
 /// The database of an author.
 pub(super) fn database_of(author: &str) -> Option<String> {
-    author.strip_prefix(OWNER)?.strip_prefix('_').map(|digits| format!("assay_{digits}"))
+    author
+        .strip_prefix(OWNER)?
+        .strip_prefix('_')
+        .map(|digits| format!("assay_{digits}"))
 }
 
 /// Creates or resets the reader and the owner. One message is one transaction.
@@ -64,16 +71,22 @@ pub(super) fn of_all_builds(keys: &Keys) -> String {
              end if;
          end $$;"
     );
-    format!("{owner} {} alter role {READER} noinherit;", restored(READER, keys, OF_READER))
+    format!(
+        "{owner} {} alter role {READER} noinherit;",
+        restored(READER, keys, OF_READER)
+    )
 }
 
 /// Creates or resets the author of a build, whatever a script changed.
 pub(super) fn author(name: &str, keys: &Keys) -> String {
-    format!("{} grant {OWNER} to {name};", restored(name, keys, OF_AUTHORS))
+    format!(
+        "{} grant {OWNER} to {name};",
+        restored(name, keys, OF_AUTHORS)
+    )
 }
 
-/// Creates or resets a role that can log in: its attributes, password and settings, including those for single
-/// databases.
+/// Creates or resets a role that can log in: its attributes, password and settings, including those
+/// for single databases.
 fn restored(name: &str, keys: &Keys, own: &Settings) -> String {
     let mut sql = format!(
         "do $$ declare place name; begin
@@ -93,7 +106,8 @@ fn restored(name: &str, keys: &Keys, own: &Settings) -> String {
     sql
 }
 
-/// Transfers the author's objects in the connected database to the owner, and drops its privileges there.
+/// Transfers the author's objects in the connected database to the owner, and drops its privileges
+/// there.
 pub(super) fn hand_over(author: &str) -> String {
     format!("reassign owned by {author} to {OWNER}; drop owned by {author}")
 }
@@ -116,7 +130,10 @@ mod tests {
     fn authors_and_databases_map_to_each_other() {
         let database = "assay_0123456789012345678901234567890123456789";
         let author = author_of(database);
-        assert_eq!(author, "assay_author_0123456789012345678901234567890123456789");
+        assert_eq!(
+            author,
+            "assay_author_0123456789012345678901234567890123456789"
+        );
         assert_eq!(database_of(&author).as_deref(), Some(database));
         assert_eq!([database_of(OWNER), database_of(READER)], [None, None]);
     }

@@ -1,10 +1,14 @@
-//! One statement: as a cursor, which the server lets be a query only, in a transaction that only reads.
+//! One statement: as a cursor, which the server lets be a query only, in a transaction that only
+//! reads.
 
 use std::time::Duration;
 
 use assay_cell::query::{End, Limits, Ran, Rows};
 use futures::TryStreamExt;
-use sqlx::{AssertSqlSafe, Column, Connection, Either, Error, Executor, PgConnection, SqlSafeStr, Statement, raw_sql};
+use sqlx::{
+    AssertSqlSafe, Column, Connection, Either, Error, Executor, PgConnection, SqlSafeStr,
+    Statement, raw_sql,
+};
 
 use super::ends::{end_of, is_lost};
 use super::opening::{Opening, opening};
@@ -31,7 +35,12 @@ pub(super) struct Query<'a> {
 
 /// A statement that ended without rows.
 pub(super) fn ended(end: End) -> Ran {
-    Ran { end, columns: Vec::new(), rows: Rows::default(), steps: 0 }
+    Ran {
+        end,
+        columns: Vec::new(),
+        rows: Rows::default(),
+        steps: 0,
+    }
 }
 
 /// Runs a statement on a connection that is used for nothing else.
@@ -43,7 +52,9 @@ pub(super) async fn run(connection: &mut PgConnection, query: Query<'_>) -> Resu
         return Ok(ended(End::TooLong));
     }
     if query.sql.contains('\0') {
-        return Ok(ended(End::Syntax("the statement holds a character of code 0".to_owned())));
+        return Ok(ended(End::Syntax(
+            "the statement holds a character of code 0".to_owned(),
+        )));
     }
     match tokio::time::timeout(query.time + GRACE, collect(connection, query)).await {
         Ok(Ok(ran)) => Ok(ran),
@@ -69,18 +80,28 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
     let time = query.time.as_millis();
     let reverse = if query.reverse { REVERSE } else { "" };
     let begin = format!("begin read only; set local statement_timeout = {time}; {reverse}");
-    raw_sql(AssertSqlSafe(begin)).execute(&mut *connection).await?;
+    raw_sql(AssertSqlSafe(begin))
+        .execute(&mut *connection)
+        .await?;
     if let Opening::Other(end) = opening {
         // Whether it is one statement at all.
-        (&mut *connection).prepare(AssertSqlSafe(query.sql).into_sql_str()).await?;
+        (&mut *connection)
+            .prepare(AssertSqlSafe(query.sql).into_sql_str())
+            .await?;
         return Ok(ended(end));
     }
     // A message of the extended protocol holds one statement: nothing can follow the cursor.
     let declare = format!("declare assay no scroll cursor for\n{}", query.sql);
-    sqlx::query(AssertSqlSafe(declare)).persistent(false).execute(&mut *connection).await?;
-    // And one of the simple protocol is answered in texts. The server gathers the rows before it sends them, so that none is
-    // larger than its limit on temporary files.
-    let fetch = format!("fetch forward {} from assay", query.limits.rows.saturating_add(1));
+    sqlx::query(AssertSqlSafe(declare))
+        .persistent(false)
+        .execute(&mut *connection)
+        .await?;
+    // And one of the simple protocol is answered in texts. The server gathers the rows before it
+    // sends them, so that none is larger than its limit on temporary files.
+    let fetch = format!(
+        "fetch forward {} from assay",
+        query.limits.rows.saturating_add(1)
+    );
     let (mut columns, mut rows) = (Vec::new(), Rows::default());
     {
         let mut stream = raw_sql(AssertSqlSafe(fetch)).fetch_many(&mut *connection);
@@ -97,13 +118,23 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
         }
     }
     if rows.is_empty() {
-        let cursor = (&mut *connection).prepare("fetch next from assay".into_sql_str()).await?;
+        let cursor = (&mut *connection)
+            .prepare("fetch next from assay".into_sql_str())
+            .await?;
         columns = names(cursor.columns());
         rows = Rows::new(columns.len());
     }
-    Ok(Ran { end: End::Rows, columns, rows, steps: 0 })
+    Ok(Ran {
+        end: End::Rows,
+        columns,
+        rows,
+        steps: 0,
+    })
 }
 
 fn names<C: Column>(columns: &[C]) -> Vec<String> {
-    columns.iter().map(|column| column.name().to_owned()).collect()
+    columns
+        .iter()
+        .map(|column| column.name().to_owned())
+        .collect()
 }

@@ -18,7 +18,8 @@ const OLDEST: i32 = 140_000;
 /// Key of the lock under which a server is set up.
 const LOCK: i64 = 0x6173_7361_7920_7631;
 
-/// A role whose password nobody knows: what the server keeps of it is a secret that only superusers can read.
+/// A role whose password nobody knows: what the server keeps of it is a secret that only superusers
+/// can read.
 const SECRET: &str = "do $$ begin
     if not exists (select from pg_roles where rolname = 'assay_key') then
         execute format('create role assay_key nologin password %L', gen_random_uuid()::text || gen_random_uuid()::text);
@@ -26,27 +27,35 @@ const SECRET: &str = "do $$ begin
 end $$";
 
 /// Settings that keep passwords out of the server's log.
-pub(super) const UNLOGGED: &str =
-    "set log_statement = 'none'; set log_min_error_statement = 'panic'; set log_min_duration_statement = -1";
+pub(super) const UNLOGGED: &str = "set log_statement = 'none'; set log_min_error_statement = \
+                                   'panic'; set log_min_duration_statement = -1";
 
 /// Makes roles and template, unless they are there.
 pub(super) async fn set_up(address: &Address) -> Result<Keys, ServerError> {
     let mut operator = address.operate(None).await?;
-    let asked =
-        "select current_setting('is_superuser') = 'on', current_setting('server_version_num')::int, current_user::text";
-    let (is_superuser, version, user): (bool, i32, String) =
-        query_as(asked).fetch_one(&mut operator).await.map_err(|error| unreachable(&error))?;
+    let asked = "select current_setting('is_superuser') = 'on', \
+                 current_setting('server_version_num')::int, current_user::text";
+    let (is_superuser, version, user): (bool, i32, String) = query_as(asked)
+        .fetch_one(&mut operator)
+        .await
+        .map_err(|error| unreachable(&error))?;
     if version < OLDEST {
-        let message = format!("it is PostgreSQL {}; {} or later is needed", version / 10_000, OLDEST / 10_000);
+        let message = format!(
+            "it is PostgreSQL {}; {} or later is needed",
+            version / 10_000,
+            OLDEST / 10_000
+        );
         return Err(ServerError::Unreachable(message));
     }
     if !is_superuser {
         return Err(ServerError::Unreachable(format!(
-            "the role `{user}` of `sql.postgres` is no superuser, so that it cannot take rights from queries; set a server aside \
-             that holds nothing else, and name a superuser of it"
+            "the role `{user}` of `sql.postgres` is no superuser, so that it cannot take rights \
+             from queries; set a server aside that holds nothing else, and name a superuser of it"
         )));
     }
-    let keys = make(&mut operator, address).await.map_err(|error| unreachable(&error))?;
+    let keys = make(&mut operator, address)
+        .await
+        .map_err(|error| unreachable(&error))?;
     let _ = operator.close().await;
     Ok(keys)
 }
@@ -55,13 +64,18 @@ async fn make(operator: &mut PgConnection, address: &Address) -> Result<Keys, Er
     raw_sql(UNLOGGED).execute(&mut *operator).await?;
     lock(operator, LOCK).await?;
     raw_sql(SECRET).execute(&mut *operator).await?;
-    let secret: String = query_scalar("select rolpassword from pg_authid where rolname = 'assay_key'")
-        .fetch_optional(&mut *operator)
-        .await?
-        .flatten()
-        .ok_or_else(|| Error::Configuration("the role `assay_key` has no password; drop it".into()))?;
+    let secret: String =
+        query_scalar("select rolpassword from pg_authid where rolname = 'assay_key'")
+            .fetch_optional(&mut *operator)
+            .await?
+            .flatten()
+            .ok_or_else(|| {
+                Error::Configuration("the role `assay_key` has no password; drop it".into())
+            })?;
     let keys = Keys::new(secret);
-    raw_sql(AssertSqlSafe(roles::of_all_builds(&keys))).execute(&mut *operator).await?;
+    raw_sql(AssertSqlSafe(roles::of_all_builds(&keys)))
+        .execute(&mut *operator)
+        .await?;
     if comment(operator, TEMPLATE).await?.as_deref() != Some(MARK) {
         template(operator, address).await?;
     }
@@ -70,13 +84,23 @@ async fn make(operator: &mut PgConnection, address: &Address) -> Result<Keys, Er
 
 /// Takes a lock that ends with the connection.
 pub(super) async fn lock(connection: &mut PgConnection, key: i64) -> Result<(), Error> {
-    sqlx::query("select pg_advisory_lock($1)").bind(key).execute(connection).await.map(drop)
+    sqlx::query("select pg_advisory_lock($1)")
+        .bind(key)
+        .execute(connection)
+        .await
+        .map(drop)
 }
 
 /// The comment of a database.
-pub(super) async fn comment(operator: &mut PgConnection, database: &str) -> Result<Option<String>, Error> {
+pub(super) async fn comment(
+    operator: &mut PgConnection,
+    database: &str,
+) -> Result<Option<String>, Error> {
     let asked = "select shobj_description(oid, 'pg_database') from pg_database where datname = $1";
-    let found: Option<Option<String>> = query_scalar(asked).bind(database).fetch_optional(operator).await?;
+    let found: Option<Option<String>> = query_scalar(asked)
+        .bind(database)
+        .fetch_optional(operator)
+        .await?;
     Ok(found.flatten())
 }
 
@@ -84,19 +108,33 @@ async fn template(operator: &mut PgConnection, address: &Address) -> Result<(), 
     let drop = format!("drop database if exists {TEMPLATE} with (force)");
     raw_sql(AssertSqlSafe(drop)).execute(&mut *operator).await?;
     let create = |ctype: &str| {
-        format!("create database {TEMPLATE} template template0 encoding 'UTF8' lc_collate 'C' lc_ctype '{ctype}'")
+        format!(
+            "create database {TEMPLATE} template template0 encoding 'UTF8' lc_collate 'C' \
+             lc_ctype '{ctype}'"
+        )
     };
     // Texts sort by their bytes everywhere. Not every system knows the other letters.
-    let made = raw_sql(AssertSqlSafe(create("C.UTF-8"))).execute(&mut *operator).await;
+    let made = raw_sql(AssertSqlSafe(create("C.UTF-8")))
+        .execute(&mut *operator)
+        .await;
     if made.is_err() {
-        raw_sql(AssertSqlSafe(create("C"))).execute(&mut *operator).await?;
+        raw_sql(AssertSqlSafe(create("C")))
+            .execute(&mut *operator)
+            .await?;
     }
-    let mut inside = address.connect(&super::Role::Operator, Some(TEMPLATE)).await?;
-    raw_sql(include_str!("template.sql")).execute(&mut inside).await?;
+    let mut inside = address
+        .connect(&super::Role::Operator, Some(TEMPLATE))
+        .await?;
+    raw_sql(include_str!("template.sql"))
+        .execute(&mut inside)
+        .await?;
     inside.close().await?;
     let finish = format!(
         "revoke all on database {TEMPLATE} from public; alter database {TEMPLATE} allow_connections false;
          comment on database {TEMPLATE} is '{MARK}'"
     );
-    raw_sql(AssertSqlSafe(finish)).execute(&mut *operator).await.map(|_| ())
+    raw_sql(AssertSqlSafe(finish))
+        .execute(&mut *operator)
+        .await
+        .map(|_| ())
 }

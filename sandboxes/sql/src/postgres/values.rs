@@ -18,7 +18,10 @@ const FLOATS: [u32; 2] = [700, 701];
 const NUMERIC: u32 = 1700;
 
 /// Hands the cells of a row to `push`.
-pub(super) fn cells(row: &PgRow, push: impl FnOnce(&mut dyn Iterator<Item = Value<'_>>)) -> Result<(), sqlx::Error> {
+pub(super) fn cells(
+    row: &PgRow,
+    push: impl FnOnce(&mut dyn Iterator<Item = Value<'_>>),
+) -> Result<(), sqlx::Error> {
     let mut cells = Vec::with_capacity(row.len());
     for column in 0..row.len() {
         let raw = row.try_get_raw(column)?;
@@ -42,8 +45,13 @@ fn cell(kind: u32, written: &[u8]) -> Cell<'_> {
         BOOL => Some(Cell::Plain(Value::Integer(i64::from(text == "t")))),
         BYTEA => bytes(text).map(Cell::Bytes),
         NUMERIC => numeric(text).map(Cell::Plain),
-        kind if INTEGERS.contains(&kind) => text.parse().ok().map(|integer| Cell::Plain(Value::Integer(integer))),
-        kind if FLOATS.contains(&kind) => text.parse().ok().map(|real| Cell::Plain(Value::Real(real))),
+        kind if INTEGERS.contains(&kind) => text
+            .parse()
+            .ok()
+            .map(|integer| Cell::Plain(Value::Integer(integer))),
+        kind if FLOATS.contains(&kind) => {
+            text.parse().ok().map(|real| Cell::Plain(Value::Real(real)))
+        }
         _ => None,
     };
     read.unwrap_or(Cell::Plain(Value::Text(written)))
@@ -62,8 +70,15 @@ fn numeric(text: &str) -> Option<Value<'_>> {
 
 fn bytes(text: &str) -> Option<Vec<u8>> {
     let digits = text.strip_prefix("\\x")?.as_bytes();
-    let digit = |letter: u8| char::from(letter).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    digits.chunks(2).map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?)).collect()
+    let digit = |letter: u8| {
+        char::from(letter)
+            .to_digit(16)
+            .and_then(|digit| u8::try_from(digit).ok())
+    };
+    digits
+        .chunks(2)
+        .map(|pair| Some(digit(*pair.first()?)? << 4 | digit(*pair.get(1)?)?))
+        .collect()
 }
 
 #[cfg(test)]
@@ -80,11 +95,30 @@ mod tests {
     #[test]
     fn values_are_read_by_their_types() {
         assert_eq!([read(BOOL, "t"), read(BOOL, "f")], ["1", "0"]);
-        assert_eq!([read(BYTEA, "\\x00fF"), read(BYTEA, "\\x")], ["X'00FF'", "X''"]);
-        assert_eq!([read(20, "-9223372036854775808"), read(26, "4294967295")], ["-9223372036854775808", "4294967295"]);
-        assert_eq!([read(701, "NaN"), read(700, "-Infinity"), read(701, "0.1")], ["NaN", "-inf", "0.1"]);
-        assert_eq!([read(NUMERIC, "1.00"), read(NUMERIC, "-0.5"), read(NUMERIC, "NaN")], ["1", "-0.5", "NaN"]);
+        assert_eq!(
+            [read(BYTEA, "\\x00fF"), read(BYTEA, "\\x")],
+            ["X'00FF'", "X''"]
+        );
+        assert_eq!(
+            [read(20, "-9223372036854775808"), read(26, "4294967295")],
+            ["-9223372036854775808", "4294967295"]
+        );
+        assert_eq!(
+            [read(701, "NaN"), read(700, "-Infinity"), read(701, "0.1")],
+            ["NaN", "-inf", "0.1"]
+        );
+        assert_eq!(
+            [
+                read(NUMERIC, "1.00"),
+                read(NUMERIC, "-0.5"),
+                read(NUMERIC, "NaN")
+            ],
+            ["1", "-0.5", "NaN"]
+        );
         assert_eq!(read(NUMERIC, "9223372036854775808"), "9.223372036854776e18");
-        assert_eq!([read(1082, "2024-02-29"), read(1007, "{1,NULL}")], ["'2024-02-29'", "'{1,NULL}'"]);
+        assert_eq!(
+            [read(1082, "2024-02-29"), read(1007, "{1,NULL}")],
+            ["'2024-02-29'", "'{1,NULL}'"]
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! The memory of SQLite, counted to the byte. Its own count takes a lock for each piece, which costs a third of a query; a cell has one
-//! thread that asks.
+//! The memory of SQLite, counted to the byte. Its own count takes a lock for each piece, which
+//! costs a third of a query; a cell has one thread that asks.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::ffi::{c_int, c_void};
@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use rusqlite::ffi;
 
-/// Bytes before each piece, which hold its size. As many as the alignment, so that pieces stay aligned.
+/// Bytes before each piece, which hold its size. As many as the alignment, so that pieces stay
+/// aligned.
 const HEAD: usize = 16;
 
 /// Most memory for building, opening or describing a database, in bytes.
@@ -19,7 +20,9 @@ static MOST: AtomicUsize = AtomicUsize::new(usize::MAX);
 
 /// Does `work` while SQLite may use this many bytes beyond what it uses now.
 pub(crate) fn within<T>(more: u64, work: impl FnOnce() -> T) -> T {
-    let most = USED.load(Relaxed).saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
+    let most = USED
+        .load(Relaxed)
+        .saturating_add(usize::try_from(more).unwrap_or(usize::MAX));
     MOST.store(most, Relaxed);
     let done = work();
     MOST.store(usize::MAX, Relaxed);
@@ -49,13 +52,22 @@ pub(crate) fn install() -> bool {
 /// The whole of a piece of `bytes`; `None` for one beyond the limit.
 fn layout(bytes: c_int, instead_of: usize) -> Option<Layout> {
     let bytes = usize::try_from(bytes).ok()?;
-    let used = USED.load(Relaxed).saturating_sub(instead_of).checked_add(bytes)?;
-    if used > MOST.load(Relaxed) { None } else { Layout::from_size_align(bytes + HEAD, HEAD).ok() }
+    let used = USED
+        .load(Relaxed)
+        .saturating_sub(instead_of)
+        .checked_add(bytes)?;
+    if used > MOST.load(Relaxed) {
+        None
+    } else {
+        Layout::from_size_align(bytes + HEAD, HEAD).ok()
+    }
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]
 unsafe extern "C" fn allocate(bytes: c_int) -> *mut c_void {
-    let Some(layout) = layout(bytes, 0) else { return ptr::null_mut() };
+    let Some(layout) = layout(bytes, 0) else {
+        return ptr::null_mut();
+    };
     // SAFETY: the layout is never empty, and its first bytes are the head.
     unsafe { counted(alloc(layout), layout) }
 }
@@ -100,10 +112,13 @@ unsafe extern "C" fn free(piece: *mut c_void) {
 
 #[expect(unsafe_code, reason = "called by SQLite")]
 unsafe extern "C" fn reallocate(piece: *mut c_void, bytes: c_int) -> *mut c_void {
-    // SAFETY: the layout is the one the piece was got with; a piece that cannot grow stays as it was.
+    // SAFETY: the layout is the one the piece was got with; a piece that cannot grow stays as it
+    // was.
     unsafe {
         let (whole, before) = head(piece);
-        let Some(layout) = layout(bytes, before) else { return ptr::null_mut() };
+        let Some(layout) = layout(bytes, before) else {
+            return ptr::null_mut();
+        };
         let old = Layout::from_size_align_unchecked(before + HEAD, HEAD);
         let grown = realloc(whole, old, layout.size());
         if !grown.is_null() {

@@ -1,5 +1,5 @@
-//! What SQLite takes from outside a connection: clock, randomness, files, memory. The only unsafe code of this crate: none
-//! of it has a safe interface.
+//! What SQLite takes from outside a connection: clock, randomness, files, memory. The only unsafe
+//! code of this crate: none of it has a safe interface.
 
 pub(crate) mod memory;
 
@@ -18,8 +18,9 @@ const NOW: i64 = 1_767_225_600_000 + 210_866_760_000_000;
 /// Seed of `random()` for each statement.
 const SEED: c_int = 1;
 
-/// Gives SQLite a memory that is counted, and a system whose clock stands still and that has no files. Called before connections
-/// are opened; false when another part of this process has begun to use SQLite before.
+/// Gives SQLite a memory that is counted, and a system whose clock stands still and that has no
+/// files. Called before connections are opened; false when another part of this process has begun
+/// to use SQLite before.
 #[expect(unsafe_code, reason = "a system is a table of C functions")]
 pub(crate) fn register() -> bool {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
@@ -27,8 +28,8 @@ pub(crate) fn register() -> bool {
         if !memory::install() {
             return false;
         }
-        // SAFETY: the default system is a static of SQLite; its copy is never freed, and differs in functions of the same types
-        // that use none of its other fields.
+        // SAFETY: the default system is a static of SQLite; its copy is never freed, and differs in
+        // functions of the same types that use none of its other fields.
         unsafe {
             let standard = ffi::sqlite3_vfs_find(ptr::null());
             if standard.is_null() {
@@ -51,7 +52,11 @@ pub(crate) fn register() -> bool {
 pub(crate) fn seed() {
     // SAFETY: this control takes an integer and a connection that may be null.
     unsafe {
-        ffi::sqlite3_test_control(ffi::SQLITE_TESTCTRL_PRNG_SEED, SEED, ptr::null_mut::<ffi::sqlite3>());
+        ffi::sqlite3_test_control(
+            ffi::SQLITE_TESTCTRL_PRNG_SEED,
+            SEED,
+            ptr::null_mut::<ffi::sqlite3>(),
+        );
     }
 }
 
@@ -81,7 +86,12 @@ unsafe extern "C" fn no_deletion(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: 
 }
 
 #[expect(unsafe_code, reason = "called by SQLite")]
-unsafe extern "C" fn no_access(_: *mut ffi::sqlite3_vfs, _: *const c_char, _: c_int, result: *mut c_int) -> c_int {
+unsafe extern "C" fn no_access(
+    _: *mut ffi::sqlite3_vfs,
+    _: *const c_char,
+    _: c_int,
+    result: *mut c_int,
+) -> c_int {
     // SAFETY: SQLite hands in a place for the answer.
     unsafe { *result = 0 };
     ffi::SQLITE_OK

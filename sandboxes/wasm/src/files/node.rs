@@ -65,8 +65,8 @@ pub(super) enum Content {
     Device(Device),
 }
 
-/// Entries by name, and their names in the order of creation: a listing continues after its last cookie even if entries were
-/// removed in the meantime.
+/// Entries by name, and their names in the order of creation: a listing continues after its last
+/// cookie even if entries were removed in the meantime.
 #[derive(Default)]
 pub(super) struct Directory {
     pub(super) entries: BTreeMap<Arc<[u8]>, Entry>,
@@ -92,7 +92,15 @@ pub(super) struct Node {
 
 impl Node {
     pub(super) fn new(content: Content, parent: NodeId, now: u64) -> Self {
-        Self { content, parent, is_linked: true, opened: 0, accessed: now, modified: now, changed: now }
+        Self {
+            content,
+            parent,
+            is_linked: true,
+            opened: 0,
+            accessed: now,
+            modified: now,
+            changed: now,
+        }
     }
 
     pub(super) fn kind(&self) -> Kind {

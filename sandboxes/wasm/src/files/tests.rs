@@ -1,7 +1,19 @@
 use super::*;
 
-const CREATE: How = How { create: true, exclusive: false, truncate: false, directory: false, writes: true };
-const READ: How = How { create: false, exclusive: false, truncate: false, directory: false, writes: false };
+const CREATE: How = How {
+    create: true,
+    exclusive: false,
+    truncate: false,
+    directory: false,
+    writes: true,
+};
+const READ: How = How {
+    create: false,
+    exclusive: false,
+    truncate: false,
+    directory: false,
+    writes: false,
+};
 
 fn files() -> Files {
     Files::new(100)
@@ -16,7 +28,11 @@ fn written(files: &mut Files, path: &[u8], bytes: &[u8]) -> NodeId {
 
 fn names(files: &Files, path: &[u8]) -> Vec<String> {
     let node = files.find(ROOT, path).unwrap();
-    files.list(node, 0).unwrap().map(|(name, ..)| String::from_utf8_lossy(name).into_owned()).collect()
+    files
+        .list(node, 0)
+        .unwrap()
+        .map(|(name, ..)| String::from_utf8_lossy(name).into_owned())
+        .collect()
 }
 
 #[test]
@@ -27,8 +43,14 @@ fn a_fresh_tree_has_folders_for_devices_and_temporary_files() {
     assert_eq!(files.device(opened), Some(Device::Stdin));
     let opened = files.open(ROOT, b"dev/fd/2", READ, 1).unwrap();
     assert_eq!(files.device(opened), Some(Device::Stderr));
-    assert_eq!(files.open(ROOT, b"input.txt", READ, 1), Err(Errno::NotFound));
-    assert_eq!(files.open(ROOT, b"dev/stdin/x", CREATE, 1), Err(Errno::NotDirectory));
+    assert_eq!(
+        files.open(ROOT, b"input.txt", READ, 1),
+        Err(Errno::NotFound)
+    );
+    assert_eq!(
+        files.open(ROOT, b"dev/stdin/x", CREATE, 1),
+        Err(Errno::NotDirectory)
+    );
 }
 
 #[test]
@@ -45,7 +67,17 @@ fn bytes_are_read_back_where_they_were_written() {
     assert_eq!(files.status(node).unwrap().size, 8);
     assert_eq!(files.status(node).unwrap().modified, 9);
     assert_eq!(files.write(node, 0, b"", 1), Ok(0));
-    files.open(ROOT, b"tmp/a", How { truncate: true, ..CREATE }, 2).unwrap();
+    files
+        .open(
+            ROOT,
+            b"tmp/a",
+            How {
+                truncate: true,
+                ..CREATE
+            },
+            2,
+        )
+        .unwrap();
     assert_eq!(files.status(node).unwrap().size, 0);
 }
 
@@ -64,22 +96,71 @@ fn paths_are_followed_as_on_linux() {
     assert_eq!(files.find(ROOT, b"/a"), Err(Errno::NotCapable));
     assert_eq!(files.find(ROOT, b"a\0b"), Err(Errno::Invalid));
     assert_eq!(files.find(ROOT, &[b'n'; 256]), Err(Errno::NameTooLong));
-    assert_eq!(files.find(ROOT, &b"x/".repeat(4_096)), Err(Errno::NameTooLong));
-    assert_eq!(files.find(files.find(ROOT, b"a/f").unwrap(), b"x"), Err(Errno::NotDirectory));
+    assert_eq!(
+        files.find(ROOT, &b"x/".repeat(4_096)),
+        Err(Errno::NameTooLong)
+    );
+    assert_eq!(
+        files.find(files.find(ROOT, b"a/f").unwrap(), b"x"),
+        Err(Errno::NotDirectory)
+    );
 }
 
 #[test]
 fn opening_follows_its_flags() {
     let mut files = files();
-    let exclusive = How { exclusive: true, ..CREATE };
+    let exclusive = How {
+        exclusive: true,
+        ..CREATE
+    };
     assert!(files.open(ROOT, b"f", exclusive, 1).is_ok());
     assert_eq!(files.open(ROOT, b"f", exclusive, 1), Err(Errno::Exists));
-    assert_eq!(files.open(ROOT, b"f", How { directory: true, ..READ }, 1), Err(Errno::NotDirectory));
+    assert_eq!(
+        files.open(
+            ROOT,
+            b"f",
+            How {
+                directory: true,
+                ..READ
+            },
+            1
+        ),
+        Err(Errno::NotDirectory)
+    );
     assert_eq!(files.open(ROOT, b"tmp", CREATE, 1), Err(Errno::IsDirectory));
-    assert_eq!(files.open(ROOT, b"tmp", How { writes: true, ..READ }, 1), Err(Errno::IsDirectory));
-    assert!(files.open(ROOT, b"tmp", How { directory: true, ..READ }, 1).is_ok());
-    assert_eq!(files.open(ROOT, b"new/", CREATE, 1), Err(Errno::IsDirectory));
-    assert_eq!(files.open(ROOT, b"no/such", CREATE, 1), Err(Errno::NotFound));
+    assert_eq!(
+        files.open(
+            ROOT,
+            b"tmp",
+            How {
+                writes: true,
+                ..READ
+            },
+            1
+        ),
+        Err(Errno::IsDirectory)
+    );
+    assert!(
+        files
+            .open(
+                ROOT,
+                b"tmp",
+                How {
+                    directory: true,
+                    ..READ
+                },
+                1
+            )
+            .is_ok()
+    );
+    assert_eq!(
+        files.open(ROOT, b"new/", CREATE, 1),
+        Err(Errno::IsDirectory)
+    );
+    assert_eq!(
+        files.open(ROOT, b"no/such", CREATE, 1),
+        Err(Errno::NotFound)
+    );
 }
 
 #[test]
@@ -105,7 +186,10 @@ fn removing_refuses_what_linux_refuses() {
     assert_eq!(files.unlink(ROOT, b"d/.", 1), Err(Errno::IsDirectory));
     assert_eq!(files.unlink(ROOT, b"none", 1), Err(Errno::NotFound));
     assert_eq!(files.remove_directory(ROOT, b"d", 1), Err(Errno::NotEmpty));
-    assert_eq!(files.remove_directory(ROOT, b"d/f", 1), Err(Errno::NotDirectory));
+    assert_eq!(
+        files.remove_directory(ROOT, b"d/f", 1),
+        Err(Errno::NotDirectory)
+    );
     assert_eq!(files.remove_directory(ROOT, b".", 1), Err(Errno::Busy));
     assert_eq!(files.remove_directory(ROOT, b"..", 1), Err(Errno::Busy));
     assert_eq!(files.remove_directory(ROOT, b"d/.", 1), Err(Errno::Invalid));
@@ -113,7 +197,10 @@ fn removing_refuses_what_linux_refuses() {
     let folder = files.open(ROOT, b"d", READ, 1).unwrap();
     files.remove_directory(ROOT, b"d/", 1).unwrap();
     assert_eq!(files.open(folder, b"f", CREATE, 1), Err(Errno::NotFound));
-    assert_eq!(files.create_directory(folder, b"f", 1), Err(Errno::NotFound));
+    assert_eq!(
+        files.create_directory(folder, b"f", 1),
+        Err(Errno::NotFound)
+    );
     assert_eq!(files.find(folder, b".."), Ok(folder));
     files.close(folder);
 }
@@ -151,9 +238,17 @@ fn a_listing_goes_on_where_it_stopped_though_entries_were_removed() {
         written(&mut files, name, b"");
     }
     let node = files.find(ROOT, b"tmp").unwrap();
-    let cookies: Vec<u64> = files.list(node, 0).unwrap().map(|(.., cookie)| cookie).collect();
+    let cookies: Vec<u64> = files
+        .list(node, 0)
+        .unwrap()
+        .map(|(.., cookie)| cookie)
+        .collect();
     files.unlink(ROOT, b"tmp/a", 1).unwrap();
-    let rest: Vec<&[u8]> = files.list(node, cookies[2]).unwrap().map(|(name, ..)| name).collect();
+    let rest: Vec<&[u8]> = files
+        .list(node, cookies[2])
+        .unwrap()
+        .map(|(name, ..)| name)
+        .collect();
     assert_eq!(rest, [b"b", b"c"]);
     assert_eq!(files.list(node, u64::MAX).unwrap().count(), 0);
 }
@@ -181,7 +276,9 @@ fn a_file_that_was_long_keeps_no_room() {
     let node = written(&mut files, b"a", b"x");
     files.resize(node, MAX_BYTES, 1).unwrap();
     files.resize(node, 1, 1).unwrap();
-    let Content::File(bytes) = &files.nodes[&node].content else { panic!("it is a file") };
+    let Content::File(bytes) = &files.nodes[&node].content else {
+        panic!("it is a file")
+    };
     assert!(bytes.capacity() < 1 << 20, "{}", bytes.capacity());
 }
 
@@ -189,7 +286,10 @@ fn a_file_that_was_long_keeps_no_room() {
 fn nodes_are_limited() {
     let mut files = files();
     let made = (0..2 * MAX_NODES).map_while(|number| {
-        files.open(ROOT, format!("f{number}").as_bytes(), CREATE, 1).map(|node| files.close(node)).ok()
+        files
+            .open(ROOT, format!("f{number}").as_bytes(), CREATE, 1)
+            .map(|node| files.close(node))
+            .ok()
     });
     assert!(made.count() < MAX_NODES);
     assert_eq!(files.create_directory(ROOT, b"d", 1), Err(Errno::NoSpace));
@@ -217,12 +317,23 @@ fn any_sequence_of_calls_keeps_the_counts_right() {
     // A fixed generator instead of a random one: the same sequence everywhere.
     let mut state = 1_u64;
     let mut next = |below: u64| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) % below
     };
     let mut files = files();
     let mut opened = Vec::new();
-    let paths: [&[u8]; 8] = [b"a", b"b", b"a/b", b"a/b/c", b"b/c", b"a/../b", b"tmp/x", b"dev/null"];
+    let paths: [&[u8]; 8] = [
+        b"a",
+        b"b",
+        b"a/b",
+        b"a/b/c",
+        b"b/c",
+        b"a/../b",
+        b"tmp/x",
+        b"dev/null",
+    ];
     for _ in 0..20_000 {
         let (path, other) = (paths[next(8) as usize], paths[next(8) as usize]);
         match next(8) {
@@ -231,18 +342,28 @@ fn any_sequence_of_calls_keeps_the_counts_right() {
             2 => _ = files.unlink(ROOT, path, 1),
             3 => _ = files.rename((ROOT, path), (ROOT, other), 1),
             4 => opened.extend(files.open(ROOT, path, CREATE, 1)),
-            5 if !opened.is_empty() => files.close(opened.swap_remove(next(opened.len() as u64) as usize)),
+            5 if !opened.is_empty() => {
+                files.close(opened.swap_remove(next(opened.len() as u64) as usize))
+            }
             6 if !opened.is_empty() => _ = files.write(opened[0], next(99), b"some bytes", 1),
             _ if !opened.is_empty() => _ = files.resize(opened[0], next(99), 1),
             _ => {}
         }
-        let lengths = files.nodes.values().filter_map(|node| node.bytes().ok()).map(|bytes| bytes.len() as u64);
+        let lengths = files
+            .nodes
+            .values()
+            .filter_map(|node| node.bytes().ok())
+            .map(|bytes| bytes.len() as u64);
         assert_eq!(files.bytes, lengths.sum::<u64>());
         for (id, node) in &files.nodes {
-            let Ok(directory) = node.directory() else { continue };
+            let Ok(directory) = node.directory() else {
+                continue;
+            };
             assert_eq!(directory.entries.len(), directory.order.len());
             for entry in directory.entries.values() {
-                assert!(files.nodes[&entry.node].parent == *id && files.nodes[&entry.node].is_linked);
+                assert!(
+                    files.nodes[&entry.node].parent == *id && files.nodes[&entry.node].is_linked
+                );
             }
         }
     }

@@ -1,4 +1,5 @@
-//! Calls about open descriptors: reading, writing, seeking, listing. Layouts are those of WASI preview 1.
+//! Calls about open descriptors: reading, writing, seeking, listing. Layouts are those of WASI
+//! preview 1.
 
 use wasmtime::{Caller, Linker, Result};
 
@@ -22,9 +23,13 @@ pub(super) const RIGHT_TO_WRITE: u64 = 1 << 6;
 pub(super) const APPEND: i32 = 1;
 
 pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
-    linker.func_wrap(MODULE, "fd_read", |caller: Caller<'_, State>, fd: i32, list: i32, count: i32, read: i32| {
-        fd_read(caller, fd, (list, count), None, read)
-    })?;
+    linker.func_wrap(
+        MODULE,
+        "fd_read",
+        |caller: Caller<'_, State>, fd: i32, list: i32, count: i32, read: i32| {
+            fd_read(caller, fd, (list, count), None, read)
+        },
+    )?;
     linker.func_wrap(
         MODULE,
         "fd_pread",
@@ -47,11 +52,17 @@ pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
         },
     )?;
     linker.func_wrap(MODULE, "fd_seek", fd_seek)?;
-    linker.func_wrap(MODULE, "fd_tell", |caller: Caller<'_, State>, fd: i32, at: i32| fd_seek(caller, fd, 0, 1, at))?;
+    linker.func_wrap(
+        MODULE,
+        "fd_tell",
+        |caller: Caller<'_, State>, fd: i32, at: i32| fd_seek(caller, fd, 0, 1, at),
+    )?;
     linker.func_wrap(MODULE, "fd_close", fd_close)?;
-    linker.func_wrap(MODULE, "fd_advise", |caller: Caller<'_, State>, fd: i32, _: i64, _: i64, _: i32| {
-        is_open(caller, fd)
-    })?;
+    linker.func_wrap(
+        MODULE,
+        "fd_advise",
+        |caller: Caller<'_, State>, fd: i32, _: i64, _: i64, _: i32| is_open(caller, fd),
+    )?;
     linker.func_wrap(MODULE, "fd_sync", is_open)?;
     linker.func_wrap(MODULE, "fd_datasync", is_open)?;
     linker.func_wrap(MODULE, "fd_allocate", fd_allocate)?;
@@ -66,12 +77,16 @@ pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
     Ok(())
 }
 
-/// Work for each byte by which a file grows. The memory is requested from the system and cleared: 60 MiB took 45 ms.
+/// Work for each byte by which a file grows. The memory is requested from the system and cleared:
+/// 60 MiB took 45 ms.
 const GROWTH_WORK: u64 = 8;
 
-/// The buffers of a vectored read or write, as ranges inside the memory; `None` when one lies outside.
+/// The buffers of a vectored read or write, as ranges inside the memory; `None` when one lies
+/// outside.
 fn buffers(data: &[u8], (list, count): (i32, i32)) -> Option<Vec<std::ops::Range<usize>>> {
-    let word = |at: usize| Some(u32::from_le_bytes(data.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize);
+    let word = |at: usize| {
+        Some(u32::from_le_bytes(data.get(at..at.checked_add(4)?)?.try_into().ok()?) as usize)
+    };
     (0..unsigned(count))
         .map(|index| {
             let at = unsigned(list).checked_add(index * 8)?;
@@ -82,18 +97,32 @@ fn buffers(data: &[u8], (list, count): (i32, i32)) -> Option<Vec<std::ops::Range
         .collect()
 }
 
-/// Reads into buffers until one is not filled. With `at`, the descriptor's own position does not change.
-fn fd_read(mut caller: Caller<'_, State>, fd: i32, list: (i32, i32), at: Option<u64>, read: i32) -> Result<i32> {
+/// Reads into buffers until one is not filled. With `at`, the descriptor's own position does not
+/// change.
+fn fd_read(
+    mut caller: Caller<'_, State>,
+    fd: i32,
+    list: (i32, i32),
+    at: Option<u64>,
+    read: i32,
+) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     if list.1.cast_unsigned() > MAX_LIST {
         return Ok(Errno::Invalid.number());
     }
     let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
-    let Some(ranges) = buffers(data, list) else { return Ok(Errno::Fault.number()) };
+    let Some(ranges) = buffers(data, list) else {
+        return Ok(Errno::Fault.number());
+    };
     let mut total = 0;
     for range in ranges {
         let wanted = range.len();
-        match read_some(state, fd, at.map(|at| at.saturating_add(total)), &mut data[range]) {
+        match read_some(
+            state,
+            fd,
+            at.map(|at| at.saturating_add(total)),
+            &mut data[range],
+        ) {
             Ok(length) => {
                 total += length as u64;
                 if length < wanted {
@@ -106,12 +135,23 @@ fn fd_read(mut caller: Caller<'_, State>, fd: i32, list: (i32, i32), at: Option<
     }
     charge(&mut caller, total)?;
     // A read is at most as long as the memory, which 32 bits address.
-    store(&mut caller, read, &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes())
+    store(
+        &mut caller,
+        read,
+        &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes(),
+    )
 }
 
-fn read_some(state: &mut State, fd: i32, at: Option<u64>, target: &mut [u8]) -> Result<usize, Errno> {
+fn read_some(
+    state: &mut State,
+    fd: i32,
+    at: Option<u64>,
+    target: &mut [u8],
+) -> Result<usize, Errno> {
     let known = state.descriptors.get(fd)?;
-    let Target::Device(device) = known.target else { return state.descriptors.read(fd, at, target) };
+    let Target::Device(device) = known.target else {
+        return state.descriptors.read(fd, at, target);
+    };
     let endless = target.len().min(ENDLESS_READ);
     match device {
         _ if !known.reads => Err(Errno::BadDescriptor),
@@ -130,19 +170,33 @@ fn read_some(state: &mut State, fd: i32, at: Option<u64>, target: &mut [u8]) -> 
     }
 }
 
-fn fd_write(mut caller: Caller<'_, State>, fd: i32, list: (i32, i32), at: Option<u64>, written: i32) -> Result<i32> {
+fn fd_write(
+    mut caller: Caller<'_, State>,
+    fd: i32,
+    list: (i32, i32),
+    at: Option<u64>,
+    written: i32,
+) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     if list.1.cast_unsigned() > MAX_LIST {
         return Ok(Errno::Invalid.number());
     }
     let now = now(&caller)?;
     let (data, state) = memory(&mut caller)?.data_and_store_mut(&mut caller);
-    let Some(ranges) = buffers(data, list) else { return Ok(Errno::Fault.number()) };
+    let Some(ranges) = buffers(data, list) else {
+        return Ok(Errno::Fault.number());
+    };
     let before = state.descriptors.files().total_bytes();
     let mut total = 0;
     for range in ranges {
         let wanted = range.len();
-        match write_some(state, fd, at.map(|at| at.saturating_add(total)), &data[range], now)? {
+        match write_some(
+            state,
+            fd,
+            at.map(|at| at.saturating_add(total)),
+            &data[range],
+            now,
+        )? {
             Ok(length) => {
                 total += length as u64;
                 if length < wanted {
@@ -154,9 +208,17 @@ fn fd_write(mut caller: Caller<'_, State>, fd: i32, list: (i32, i32), at: Option
         }
     }
     // A write beyond the end of a file fills the gap as well.
-    let growth = state.descriptors.files().total_bytes().saturating_sub(before);
+    let growth = state
+        .descriptors
+        .files()
+        .total_bytes()
+        .saturating_sub(before);
     charge(&mut caller, total.max(growth * GROWTH_WORK))?;
-    store(&mut caller, written, &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes())
+    store(
+        &mut caller,
+        written,
+        &u32::try_from(total).unwrap_or(u32::MAX).to_le_bytes(),
+    )
 }
 
 /// The outer error ends the program, the inner one is returned to it.
@@ -171,7 +233,9 @@ fn write_some(
         Ok(known) => known,
         Err(error) => return Ok(Err(error)),
     };
-    let Target::Device(device) = known.target else { return Ok(state.descriptors.write(fd, at, bytes, now)) };
+    let Target::Device(device) = known.target else {
+        return Ok(state.descriptors.write(fd, at, bytes, now));
+    };
     match device {
         _ if !known.writes => return Ok(Err(Errno::BadDescriptor)),
         Device::Stdin => return Ok(Err(Errno::BadDescriptor)),
@@ -183,7 +247,13 @@ fn write_some(
     Ok(Ok(bytes.len()))
 }
 
-fn fd_seek(mut caller: Caller<'_, State>, fd: i32, offset: i64, whence: i32, at: i32) -> Result<i32> {
+fn fd_seek(
+    mut caller: Caller<'_, State>,
+    fd: i32,
+    offset: i64,
+    whence: i32,
+    at: i32,
+) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     let whence = match whence {
         0 => Whence::Start,
@@ -209,14 +279,18 @@ fn is_open(mut caller: Caller<'_, State>, fd: i32) -> Result<i32> {
 }
 
 fn fd_allocate(mut caller: Caller<'_, State>, fd: i32, offset: i64, length: i64) -> Result<i32> {
-    let end = offset.cast_unsigned().saturating_add(length.cast_unsigned());
+    let end = offset
+        .cast_unsigned()
+        .saturating_add(length.cast_unsigned());
     charge(&mut caller, CALL_WORK + end.min(MAX_BYTES) * GROWTH_WORK)?;
     if length == 0 {
         return Ok(Errno::Invalid.number());
     }
     let now = now(&caller)?;
     let descriptors = &caller.data().descriptors;
-    let known = descriptors.node(fd, Errno::NotSeekable).and_then(|node| descriptors.files().status(node));
+    let known = descriptors
+        .node(fd, Errno::NotSeekable)
+        .and_then(|node| descriptors.files().status(node));
     Ok(answer(match known {
         Ok(status) if status.kind == Kind::File && status.size >= end => Ok(()),
         Ok(_) => descriptors.resize(fd, end, now),
@@ -224,15 +298,25 @@ fn fd_allocate(mut caller: Caller<'_, State>, fd: i32, offset: i64, length: i64)
     }))
 }
 
-/// Lists a folder from a cookie on. The last entry is cut at the end of the buffer: a full buffer tells the guest to call again.
-fn fd_readdir(mut caller: Caller<'_, State>, fd: i32, at: i32, length: i32, cookie: i64, used: i32) -> Result<i32> {
+/// Lists a folder from a cookie on. The last entry is cut at the end of the buffer: a full buffer
+/// tells the guest to call again.
+fn fd_readdir(
+    mut caller: Caller<'_, State>,
+    fd: i32,
+    at: i32,
+    length: i32,
+    cookie: i64,
+    used: i32,
+) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     let room = unsigned(length);
     let (mut listed, mut entries) = (Vec::new(), 0);
     {
         let descriptors = &caller.data().descriptors;
         let files = descriptors.files();
-        let found = descriptors.node(fd, Errno::NotDirectory).and_then(|node| files.list(node, cookie.cast_unsigned()));
+        let found = descriptors
+            .node(fd, Errno::NotDirectory)
+            .and_then(|node| files.list(node, cookie.cast_unsigned()));
         let found = match found {
             Ok(found) => found,
             Err(error) => return Ok(error.number()),
@@ -253,7 +337,13 @@ fn fd_readdir(mut caller: Caller<'_, State>, fd: i32, at: i32, length: i32, cook
     listed.truncate(room);
     charge(&mut caller, entries * ENTRY_WORK + listed.len() as u64)?;
     match store(&mut caller, at, &listed)? {
-        SUCCESS => store(&mut caller, used, &u32::try_from(listed.len()).unwrap_or(u32::MAX).to_le_bytes()),
+        SUCCESS => store(
+            &mut caller,
+            used,
+            &u32::try_from(listed.len())
+                .unwrap_or(u32::MAX)
+                .to_le_bytes(),
+        ),
         failed => Ok(failed),
     }
 }
@@ -271,11 +361,20 @@ fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32>
     let mut stat = [0u8; 24];
     stat[0] = kind as u8;
     stat[2] = u8::from(known.appends);
-    // All rights except those that the descriptor was opened without; each call checks for itself whether it is allowed.
+    // All rights except those that the descriptor was opened without; each call checks for itself
+    // whether it is allowed.
     let mut rights = u64::MAX;
     if fd != PREOPENED && kind != Kind::Unknown {
-        rights &= if known.reads { u64::MAX } else { !RIGHT_TO_READ };
-        rights &= if known.writes { u64::MAX } else { !RIGHT_TO_WRITE };
+        rights &= if known.reads {
+            u64::MAX
+        } else {
+            !RIGHT_TO_READ
+        };
+        rights &= if known.writes {
+            u64::MAX
+        } else {
+            !RIGHT_TO_WRITE
+        };
     }
     stat[8..16].copy_from_slice(&rights.to_le_bytes());
     stat[16..24].fill(0xff);
@@ -284,12 +383,26 @@ fn fd_fdstat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32>
 
 fn fd_fdstat_set_flags(mut caller: Caller<'_, State>, fd: i32, flags: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
-    Ok(answer(caller.data_mut().descriptors.get_mut(fd).map(|known| known.appends = flags & APPEND != 0)))
+    Ok(answer(
+        caller
+            .data_mut()
+            .descriptors
+            .get_mut(fd)
+            .map(|known| known.appends = flags & APPEND != 0),
+    ))
 }
 
 /// Metadata of an open descriptor.
 fn status(state: &State, known: &Descriptor) -> std::result::Result<Status, Errno> {
-    let stream = |kind, size| Status { node: 0, kind, links: 1, size, accessed: 0, modified: 0, changed: 0 };
+    let stream = |kind, size| Status {
+        node: 0,
+        kind,
+        links: 1,
+        size,
+        accessed: 0,
+        modified: 0,
+        changed: 0,
+    };
     Ok(match known.target {
         Target::Node(node) => return state.descriptors.files().status(node),
         // Programs ask how much there is to read, as they would of a file.
@@ -302,7 +415,11 @@ fn status(state: &State, known: &Descriptor) -> std::result::Result<Status, Errn
 fn fd_filestat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     let state = caller.data();
-    match state.descriptors.get(fd).and_then(|known| status(state, &known)) {
+    match state
+        .descriptors
+        .get(fd)
+        .and_then(|known| status(state, &known))
+    {
         Ok(status) => store(&mut caller, at, &filestat(&status)),
         Err(error) => Ok(error.number()),
     }
@@ -345,10 +462,12 @@ fn fd_filestat_set_times(
     let now = now(&caller)?;
     let descriptors = &caller.data().descriptors;
     let times = chosen_times(accessed, modified, flags, now);
-    Ok(answer(descriptors.node(fd, Errno::NotPermitted).and_then(|node| {
-        let (accessed, modified) = times?;
-        descriptors.files().set_times(node, accessed, modified, now)
-    })))
+    Ok(answer(descriptors.node(fd, Errno::NotPermitted).and_then(
+        |node| {
+            let (accessed, modified) = times?;
+            descriptors.files().set_times(node, accessed, modified, now)
+        },
+    )))
 }
 
 /// The times to set, by the flags: 1 and 4 select the given times, 2 and 8 the current time.
@@ -370,10 +489,19 @@ pub(super) fn chosen_times(
 /// The one preopened folder: a `prestat` with tag 0 and the length of `/`.
 fn fd_prestat_get(mut caller: Caller<'_, State>, fd: i32, at: i32) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
-    if fd == PREOPENED { store(&mut caller, at, &[0, 0, 0, 0, 1, 0, 0, 0]) } else { Ok(Errno::BadDescriptor.number()) }
+    if fd == PREOPENED {
+        store(&mut caller, at, &[0, 0, 0, 0, 1, 0, 0, 0])
+    } else {
+        Ok(Errno::BadDescriptor.number())
+    }
 }
 
-fn fd_prestat_dir_name(mut caller: Caller<'_, State>, fd: i32, at: i32, length: i32) -> Result<i32> {
+fn fd_prestat_dir_name(
+    mut caller: Caller<'_, State>,
+    fd: i32,
+    at: i32,
+    length: i32,
+) -> Result<i32> {
     charge(&mut caller, CALL_WORK)?;
     match (fd, length) {
         (PREOPENED, 1..) => store(&mut caller, at, b"/"),

@@ -31,9 +31,13 @@ pub(super) fn define(linker: &mut Linker<State>) -> Result<()> {
             edit(caller, at, (path, length), Files::remove_directory)
         },
     )?;
-    linker.func_wrap(MODULE, "path_unlink_file", |caller: Caller<'_, State>, at: i32, path: i32, length: i32| {
-        edit(caller, at, (path, length), Files::unlink)
-    })?;
+    linker.func_wrap(
+        MODULE,
+        "path_unlink_file",
+        |caller: Caller<'_, State>, at: i32, path: i32, length: i32| {
+            edit(caller, at, (path, length), Files::unlink)
+        },
+    )?;
     Ok(())
 }
 
@@ -66,7 +70,9 @@ fn edit(
         Err(error) => return Ok(error.number()),
     };
     let table = &caller.data().descriptors;
-    Ok(answer(table.folder(at).and_then(|folder| action(&mut table.files(), folder, &path, now))))
+    Ok(answer(table.folder(at).and_then(|folder| {
+        action(&mut table.files(), folder, &path, now)
+    })))
 }
 
 #[expect(clippy::too_many_arguments, reason = "the signature is WASI's")]
@@ -95,7 +101,11 @@ fn path_open(
         writes: rights & RIGHT_TO_WRITE != 0,
     };
     let reads_and_appends = (rights & RIGHT_TO_READ != 0, descriptor_flags & APPEND != 0);
-    match caller.data_mut().descriptors.open(at, &path, how, reads_and_appends, now) {
+    match caller
+        .data_mut()
+        .descriptors
+        .open(at, &path, how, reads_and_appends, now)
+    {
         Ok(fd) => store(&mut caller, opened, &fd.to_le_bytes()),
         Err(error) => Ok(error.number()),
     }
@@ -116,7 +126,9 @@ fn path_filestat_get(
     let table = &caller.data().descriptors;
     let status = table.folder(at).and_then(|folder| {
         let files = table.files();
-        files.find(folder, &path).and_then(|node| files.status(node))
+        files
+            .find(folder, &path)
+            .and_then(|node| files.status(node))
     });
     match status {
         Ok(status) => store(&mut caller, target, &filestat(&status)),
@@ -163,7 +175,9 @@ fn path_readlink(
         Err(error) => return Ok(error.number()),
     };
     let table = &caller.data().descriptors;
-    let found = table.folder(at).and_then(|folder| table.files().find(folder, &path));
+    let found = table
+        .folder(at)
+        .and_then(|folder| table.files().find(folder, &path));
     Ok(found.map_or_else(Errno::number, |_| Errno::Invalid.number()))
 }
 
@@ -182,7 +196,9 @@ fn path_rename(
     let renamed = from.and_then(|(from, _)| {
         let (to, now) = to?;
         let (from_folder, to_folder) = (table.folder(from_at)?, table.folder(to_at)?);
-        table.files().rename((from_folder, &from), (to_folder, &to), now)
+        table
+            .files()
+            .rename((from_folder, &from), (to_folder, &to), now)
     });
     Ok(answer(renamed))
 }

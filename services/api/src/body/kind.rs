@@ -1,4 +1,5 @@
-//! Limits on the size of a body, by the kind of route. Every route that reads a body declares its kind.
+//! Limits on the size of a body, by the kind of route. Every route that reads a body declares its
+//! kind.
 
 use assay_engine::Admission;
 
@@ -37,8 +38,8 @@ pub(super) struct Bound {
 }
 
 impl BodyKind {
-    /// Limits of this kind on bytes and memory, which apply regardless of the settings; `None` if only the settings
-    /// apply.
+    /// Limits of this kind on bytes and memory, which apply regardless of the settings; `None` if
+    /// only the settings apply.
     const fn own(self) -> Option<(usize, usize)> {
         match self {
             Self::Batch => None,
@@ -52,7 +53,11 @@ impl BodyKind {
         Bounds {
             bytes: Bound::of("server.body_bytes", limits.body_bytes, bytes),
             parsed: Bound::of("server.parsed_bytes", limits.parsed_bytes, parsed),
-            held: Bound::of("engine.body_bytes_in_flight", admission.most_body_bytes(), None),
+            held: Bound::of(
+                "engine.body_bytes_in_flight",
+                admission.most_body_bytes(),
+                None,
+            ),
         }
     }
 }
@@ -60,8 +65,14 @@ impl BodyKind {
 impl Bound {
     fn of(setting: &'static str, set: usize, own: Option<usize>) -> Self {
         match own {
-            Some(own) if own < set => Self { most: own, setting: None },
-            _ => Self { most: set, setting: Some(setting) },
+            Some(own) if own < set => Self {
+                most: own,
+                setting: None,
+            },
+            _ => Self {
+                most: set,
+                setting: Some(setting),
+            },
         }
     }
 

@@ -1,7 +1,7 @@
 //! The servers whose APIs are emulated: the path prefix and the error format of each.
 //!
-//! Errors from the layers that all routes share are converted to the emulated server's format, like those of its own
-//! routes.
+//! Errors from the layers that all routes share are converted to the emulated server's format, like
+//! those of its own routes.
 
 use assay_core::ErrorCode;
 use axum::extract::Request;
@@ -31,9 +31,24 @@ pub(crate) struct Peer {
 /// Every peer. A longer prefix comes before a shorter one.
 pub(crate) const PEERS: &[Peer] = &[
     Peer::new::<openrlhf::ErrorBody>("/compat/openrlhf/", "OpenRlhfError", true, openrlhf::refuse),
-    Peer::new::<sandboxfusion::ErrorBody>("/compat/sandboxfusion/", "SandboxFusionError", false, sandboxfusion::refuse),
-    Peer::new::<sglang::openai::ErrorBody>("/compat/sglang/v1/", "SglangOpenAiError", true, sglang::openai::refuse),
-    Peer::new::<sglang::native::ErrorBody>("/compat/sglang/", "SglangError", true, sglang::native::refuse),
+    Peer::new::<sandboxfusion::ErrorBody>(
+        "/compat/sandboxfusion/",
+        "SandboxFusionError",
+        false,
+        sandboxfusion::refuse,
+    ),
+    Peer::new::<sglang::openai::ErrorBody>(
+        "/compat/sglang/v1/",
+        "SglangOpenAiError",
+        true,
+        sglang::openai::refuse,
+    ),
+    Peer::new::<sglang::native::ErrorBody>(
+        "/compat/sglang/",
+        "SglangError",
+        true,
+        sglang::native::refuse,
+    ),
     Peer::new::<tei::ErrorBody>("/compat/tei/", "TeiError", true, tei::refuse),
     Peer::new::<vllm::ErrorBody>("/compat/vllm/", "VllmError", true, vllm::refuse),
 ];
@@ -45,7 +60,13 @@ impl Peer {
         asks_model: bool,
         refuse: fn(Trouble) -> Response,
     ) -> Self {
-        Self { prefix, name, schema: <E as PartialSchema>::schema, asks_model, refuse }
+        Self {
+            prefix,
+            name,
+            schema: <E as PartialSchema>::schema,
+            asks_model,
+            refuse,
+        }
     }
 
     /// The peer that this path belongs to.
@@ -64,7 +85,9 @@ pub(crate) async fn reword(request: Request, next: Next) -> Response {
     let peer = Peer::of(request.uri().path());
     let mut response = next.run(request).await;
     let Some(peer) = peer else { return response };
-    let Some(error) = response.extensions_mut().remove::<ApiError>() else { return response };
+    let Some(error) = response.extensions_mut().remove::<ApiError>() else {
+        return response;
+    };
     let mut reworded = (peer.refuse)(error.into());
     if let Some(allow) = response.headers_mut().remove(header::ALLOW) {
         reworded.headers_mut().insert(header::ALLOW, allow);

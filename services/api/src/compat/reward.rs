@@ -1,8 +1,10 @@
-//! What the routes of other reward-model servers share: a request becomes one question to one model, its answer the numbers that all of
-//! them speak of, a refusal one of few kinds that each says in its own words.
+//! What the routes of other reward-model servers share: a request becomes one question to one
+//! model, its answer the numbers that all of them speak of, a refusal one of few kinds that each
+//! says in its own words.
 //!
-//! Where a peer squeezes numbers without being asked, this does not: the one number of a reward model goes out as it is. A reply
-//! says in its headers which version of the model gave it, and on which scale.
+//! Where a peer squeezes numbers without being asked, this does not: the one number of a reward
+//! model goes out as it is. A reply says in its headers which version of the model gave it, and on
+//! which scale.
 
 mod inputs;
 mod numbers;
@@ -74,9 +76,10 @@ impl From<ApiError> for Trouble {
             | ErrorCode::NotFound
             | ErrorCode::MethodNotAllowed
             | ErrorCode::BodyTooLarge
-            | ErrorCode::UnsupportedMedia) => {
-                Self::Rejected(StatusCode::from_u16(code.status()).unwrap_or(StatusCode::BAD_REQUEST), message)
-            }
+            | ErrorCode::UnsupportedMedia) => Self::Rejected(
+                StatusCode::from_u16(code.status()).unwrap_or(StatusCode::BAD_REQUEST),
+                message,
+            ),
             _ => Self::Input(message),
         }
     }
@@ -93,7 +96,10 @@ pub(super) struct Answer {
 impl Answer {
     /// Tokens of all inputs.
     pub(super) fn tokens(&self) -> u64 {
-        self.scores.iter().map(|score| u64::from(score.tokens)).sum()
+        self.scores
+            .iter()
+            .map(|score| u64::from(score.tokens))
+            .sum()
     }
 
     /// The one number of every input, on the model's scale or squeezed.
@@ -106,7 +112,11 @@ impl Answer {
                 );
                 Trouble::Input(message)
             })?;
-            Ok(if squeeze && self.model.scale == Scale::Logit { squeezed(raw) } else { raw })
+            Ok(if squeeze && self.model.scale == Scale::Logit {
+                squeezed(raw)
+            } else {
+                raw
+            })
         };
         self.scores.iter().map(number).collect()
     }
@@ -117,7 +127,10 @@ impl Answer {
         if let Ok(version) = HeaderValue::from_str(&self.model.version) {
             response.headers_mut().insert(VERSION, version);
         }
-        response.headers_mut().insert(SCALE, HeaderValue::from_static(scale_name(self.model.scale)));
+        response.headers_mut().insert(
+            SCALE,
+            HeaderValue::from_static(scale_name(self.model.scale)),
+        );
         response
     }
 }
@@ -125,7 +138,9 @@ impl Answer {
 /// `response` with the seconds after which to come again.
 pub(super) fn retry_after(mut response: Response, after: Option<u64>) -> Response {
     if let Some(seconds) = after {
-        response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from(seconds));
+        response
+            .headers_mut()
+            .insert(header::RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
 }
@@ -143,19 +158,29 @@ pub(super) struct Usage {
 impl Usage {
     pub(super) fn of(answer: &Answer) -> Self {
         let tokens = answer.tokens();
-        Self { prompt_tokens: tokens, total_tokens: tokens, completion_tokens: 0, prompt_tokens_details: None }
+        Self {
+            prompt_tokens: tokens,
+            total_tokens: tokens,
+            completion_tokens: 0,
+            prompt_tokens_details: None,
+        }
     }
 }
 
 /// Reads the body of a request; returns it with the permit that counts its memory until the reply.
-pub(super) async fn read<T>(api: &Api, headers: &HeaderMap, body: Body) -> Result<(T, BodyPermit), Trouble>
+pub(super) async fn read<T>(
+    api: &Api,
+    headers: &HeaderMap,
+    body: Body,
+) -> Result<(T, BodyPermit), Trouble>
 where
     T: DeserializeOwned + Send + 'static,
 {
     Ok(body::lenient_json(api, headers, body, BodyKind::Batch).await?)
 }
 
-/// Asks a model, or the one that is meant without a name, about inputs that are all admitted together or not at all.
+/// Asks a model, or the one that is meant without a name, about inputs that are all admitted
+/// together or not at all.
 pub(super) async fn ask(
     api: &Api,
     model: Option<String>,
@@ -164,7 +189,9 @@ pub(super) async fn ask(
 ) -> Result<Answer, Trouble> {
     let most = api.limits().batch_items;
     if inputs.is_empty() {
-        return Err(Trouble::Empty("there is no input; send at least one".to_owned()));
+        return Err(Trouble::Empty(
+            "there is no input; send at least one".to_owned(),
+        ));
     }
     if inputs.len() > most {
         return Err(Trouble::Input(format!(
@@ -172,32 +199,60 @@ pub(super) async fn ask(
             inputs.len()
         )));
     }
-    let _admitted = api.engine().admission().admit(inputs.len()).map_err(ApiError::from)?;
+    let _admitted = api
+        .engine()
+        .admission()
+        .admit(inputs.len())
+        .map_err(ApiError::from)?;
     let caller = LOCAL_CALLER.into();
-    let request = ModelRequest { model, caller, inputs, truncate, expected_version: None, patience: None };
+    let request = ModelRequest {
+        model,
+        caller,
+        inputs,
+        truncate,
+        expected_version: None,
+        patience: None,
+    };
     let reply = api.models().score(request).await.map_err(ApiError::from)?;
     let mut scores = Vec::with_capacity(reply.scores.len());
     for (at, score) in reply.scores.into_iter().enumerate() {
         let score = score.map_err(|refusal| Trouble::Input(format!("input {at}: {refusal}")))?;
         if !is_finite(&score) {
-            return Err(Trouble::Failed(format!("input {at}: the model gave a number that is not finite")));
+            return Err(Trouble::Failed(format!(
+                "input {at}: the model gave a number that is not finite"
+            )));
         }
         scores.push(score);
     }
-    Ok(Answer { model: reply.model, scores })
+    Ok(Answer {
+        model: reply.model,
+        scores,
+    })
 }
 
-/// The name here of a model that a request names: by its name, or by where it came from, which is what clients of other servers send.
+/// The name here of a model that a request names: by its name, or by where it came from, which is
+/// what clients of other servers send.
 pub(super) fn resolve(api: &Api, wanted: Option<String>) -> Result<Option<String>, Trouble> {
-    let Some(wanted) = wanted else { return Ok(None) };
+    let Some(wanted) = wanted else {
+        return Ok(None);
+    };
     let known = api.models().list();
     let by_name = known.iter().find(|status| status.name == wanted);
-    let by_source = || known.iter().find(|status| status.info.as_ref().is_some_and(|info| info.source == wanted));
+    let by_source = || {
+        known.iter().find(|status| {
+            status
+                .info
+                .as_ref()
+                .is_some_and(|info| info.source == wanted)
+        })
+    };
     match by_name.or_else(by_source) {
         Some(status) => Ok(Some(status.name.clone())),
         None => {
             let shown: String = wanted.chars().take(MAX_SHOWN).collect();
-            Err(Trouble::NoModel(format!("The model `{shown}` does not exist.")))
+            Err(Trouble::NoModel(format!(
+                "The model `{shown}` does not exist."
+            )))
         }
     }
 }

@@ -1,5 +1,6 @@
-//! `POST /compat/sandboxfusion/run_code`: runs one program and answers as SandboxFusion does, so that verl's client and others need
-//! only another address. Its clients retry nothing but a 504, which is what a full house answers.
+//! `POST /compat/sandboxfusion/run_code`: runs one program and answers as SandboxFusion does, so
+//! that verl's client and others need only another address. Its clients retry nothing but a 504,
+//! which is what a full house answers.
 
 use std::time::Duration;
 
@@ -45,7 +46,10 @@ struct RunCode {
 }
 
 fn languages() -> Object {
-    ObjectBuilder::new().schema_type(Type::String).enum_values(Some(LANGUAGES.iter().copied())).build()
+    ObjectBuilder::new()
+        .schema_type(Type::String)
+        .enum_values(Some(LANGUAGES.iter().copied()))
+        .build()
 }
 
 fn ten() -> f64 {
@@ -60,13 +64,27 @@ fn ten() -> f64 {
     responses(
         (status = 200, description = "`status` is `Success`, `Failed` or `SandboxError`", body = Ran),
     ))]
-pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
-    let (request, _held) = body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await?;
+pub(crate) async fn run_code(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
+    let (request, _held) =
+        body::lenient_json::<RunCode>(&api, &headers, body, BodyKind::Document).await?;
     if !LANGUAGES.contains(&request.language.as_str()) {
-        return Ok(unprocessable(&format!("`language` is one of {}", LANGUAGES.join(", "))));
+        return Ok(unprocessable(&format!(
+            "`language` is one of {}",
+            LANGUAGES.join(", ")
+        )));
     }
-    let Ok(_admitted) = api.engine().admission().admit(1) else { return Ok(busy()) };
-    let seconds = if request.run_timeout.is_finite() { request.run_timeout } else { ten() };
+    let Ok(_admitted) = api.engine().admission().admit(1) else {
+        return Ok(busy());
+    };
+    let seconds = if request.run_timeout.is_finite() {
+        request.run_timeout
+    } else {
+        ten()
+    };
     let execution = Execution {
         language: request.language,
         text: request.code,
@@ -77,7 +95,8 @@ pub(crate) async fn run_code(State(api): State<Api>, headers: HeaderMap, body: B
             .and_then(|mib| u64::try_from(mib).ok())
             .filter(|mib| *mib > 0)
             .map(|mib| mib << 20),
-        // Clients hang up ten seconds after the program's own time; before that they are told to come again.
+        // Clients hang up ten seconds after the program's own time; before that they are told to
+        // come again.
         turn: Duration::from_secs(8),
     };
     Ok(match api.programs().execute(execution).await {
@@ -135,13 +154,26 @@ impl Ran {
     /// SandboxFusion's status for an internal failure: clients do not score such a program.
     fn sandbox_error(message: &str) -> Self {
         let (stdout, stderr) = (String::new(), message.to_owned());
-        let run = RunResult { status: "Error", execution_time: None, return_code: None, stdout, stderr };
+        let run = RunResult {
+            status: "Error",
+            execution_time: None,
+            return_code: None,
+            stdout,
+            stderr,
+        };
         Self::new("SandboxError", message, run)
     }
 
     fn new(status: &'static str, message: &str, run_result: RunResult) -> Self {
         let (message, files) = (message.to_owned(), Map::new());
-        Self { status, message, compile_result: None, run_result, executor_pod_name: None, files }
+        Self {
+            status,
+            message,
+            compile_result: None,
+            run_result,
+            executor_pod_name: None,
+            files,
+        }
     }
 }
 
@@ -179,14 +211,36 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
 }
 
 fn sentence(status: StatusCode, message: impl Into<String>) -> Response {
-    (status, Json(ErrorBody { detail: Detail::Sentence(message.into()) })).into_response()
+    (
+        status,
+        Json(ErrorBody {
+            detail: Detail::Sentence(message.into()),
+        }),
+    )
+        .into_response()
 }
 
 fn unprocessable(message: &str) -> Response {
-    let wrong = WrongField { loc: ["body"], msg: message.to_owned(), kind: "value_error" };
-    (StatusCode::UNPROCESSABLE_ENTITY, Json(ErrorBody { detail: Detail::Fields([wrong]) })).into_response()
+    let wrong = WrongField {
+        loc: ["body"],
+        msg: message.to_owned(),
+        kind: "value_error",
+    };
+    (
+        StatusCode::UNPROCESSABLE_ENTITY,
+        Json(ErrorBody {
+            detail: Detail::Fields([wrong]),
+        }),
+    )
+        .into_response()
 }
 
 fn busy() -> Response {
-    retry_after(sentence(StatusCode::GATEWAY_TIMEOUT, "every cell is busy; send the program again"), Some(1))
+    retry_after(
+        sentence(
+            StatusCode::GATEWAY_TIMEOUT,
+            "every cell is busy; send the program again",
+        ),
+        Some(1),
+    )
 }

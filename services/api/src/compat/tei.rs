@@ -1,7 +1,8 @@
 //! `/compat/tei`: the routes of text-embeddings-inference 1.9, for its clients.
 //!
-//! One number is squeezed by a sigmoid and several by a softmax unless `raw_scores` asks otherwise, as there; probabilities stay what they
-//! are. All inputs of a request are admitted together or not at all, however many there are.
+//! One number is squeezed by a sigmoid and several by a softmax unless `raw_scores` asks otherwise,
+//! as there; probabilities stay what they are. All inputs of a request are admitted together or not
+//! at all, however many there are.
 
 pub(crate) mod embed;
 pub(crate) mod info;
@@ -65,9 +66,17 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
         Trouble::NoModel(error) | Trouble::Unready(error) => {
             (StatusCode::SERVICE_UNAVAILABLE, "Unhealthy", error, Some(1))
         }
-        Trouble::Busy(error, after) => (StatusCode::TOO_MANY_REQUESTS, "Overloaded", error, Some(after)),
+        Trouble::Busy(error, after) => (
+            StatusCode::TOO_MANY_REQUESTS,
+            "Overloaded",
+            error,
+            Some(after),
+        ),
         Trouble::Failed(error) => (StatusCode::FAILED_DEPENDENCY, "Backend", error, None),
         Trouble::Rejected(status, error) => (status, "Validation", error, None),
     };
-    retry_after((status, Json(ErrorBody { error, error_type })).into_response(), after)
+    retry_after(
+        (status, Json(ErrorBody { error, error_type })).into_response(),
+        after,
+    )
 }

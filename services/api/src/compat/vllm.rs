@@ -1,8 +1,10 @@
 //! `/compat/vllm`: the routes of vLLM's pooling server, for its clients.
 //!
-//! The one number of a reward model goes out as it is unless the request says `use_activation: true`. The peer puts it through a sigmoid by
-//! default, and a client that opts out by the field's older name, `activation`, goes unheard there: both are read here. Several classes go
-//! through a softmax by default, as there. What this cannot do is refused, never left unread, where it would change a number.
+//! The one number of a reward model goes out as it is unless the request says `use_activation:
+//! true`. The peer puts it through a sigmoid by default, and a client that opts out by the field's
+//! older name, `activation`, goes unheard there: both are read here. Several classes go through a
+//! softmax by default, as there. What this cannot do is refused, never left unread, where it would
+//! change a number.
 
 pub(crate) mod classify;
 pub(crate) mod models;
@@ -28,7 +30,8 @@ pub(super) struct Basics {
     /// Name or source of a model of this node; the default model when absent.
     #[serde(default)]
     model: Option<String>,
-    /// Whether to apply a sigmoid to a single number; a softmax is applied to several unless this is false.
+    /// Whether to apply a sigmoid to a single number; a softmax is applied to several unless this
+    /// is false.
     #[serde(default)]
     use_activation: Option<bool>,
     /// The field's name before vLLM 0.11.2; verl sends it.
@@ -65,7 +68,9 @@ pub(super) struct Wishes {
 impl Basics {
     fn check(self, api: &Api) -> Result<Wishes, Trouble> {
         if self.normalize.is_some() {
-            return Err(Trouble::Input("Parameter `normalize` was removed; use `use_activation` instead.".to_owned()));
+            return Err(Trouble::Input(
+                "Parameter `normalize` was removed; use `use_activation` instead.".to_owned(),
+            ));
         }
         let truncate = match (self.truncate_prompt_tokens, self.truncation_side) {
             (None, _) => Truncate::Refuse,
@@ -73,7 +78,8 @@ impl Basics {
             (Some(-1), None | Some(Side::Left)) => Truncate::Left,
             (Some(-1), Some(Side::Right)) => Truncate::Right,
             (Some(_), _) => {
-                let message = "`truncate_prompt_tokens` is -1, which cuts to what the model reads, or left out";
+                let message = "`truncate_prompt_tokens` is -1, which cuts to what the model \
+                               reads, or left out";
                 return Err(Trouble::Input(message.to_owned()));
             }
         };
@@ -100,7 +106,14 @@ struct List<T> {
 impl<T: Serialize> List<T> {
     fn reply(answer: &Answer, (id, created): (String, u64), data: Vec<T>) -> Response {
         let model = answer.model.name.clone();
-        answer.reply(Json(Self { id, object: "list", created, model, data, usage: Usage::of(answer) }))
+        answer.reply(Json(Self {
+            id,
+            object: "list",
+            created,
+            model,
+            data,
+            usage: Usage::of(answer),
+        }))
     }
 }
 
@@ -143,14 +156,34 @@ pub(super) fn refuse(trouble: Trouble) -> Response {
             (StatusCode::BAD_REQUEST, "BadRequestError", message, None)
         }
         Trouble::NoModel(message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
-        Trouble::Unready(message) => (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(1)),
-        Trouble::Busy(message, after) => {
-            (StatusCode::SERVICE_UNAVAILABLE, "ServiceUnavailableError", message, Some(after))
+        Trouble::Unready(message) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ServiceUnavailableError",
+            message,
+            Some(1),
+        ),
+        Trouble::Busy(message, after) => (
+            StatusCode::SERVICE_UNAVAILABLE,
+            "ServiceUnavailableError",
+            message,
+            Some(after),
+        ),
+        Trouble::Failed(message) => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "InternalServerError",
+            message,
+            None,
+        ),
+        Trouble::Rejected(StatusCode::NOT_FOUND, message) => {
+            (StatusCode::NOT_FOUND, "NotFoundError", message, None)
         }
-        Trouble::Failed(message) => (StatusCode::INTERNAL_SERVER_ERROR, "InternalServerError", message, None),
-        Trouble::Rejected(StatusCode::NOT_FOUND, message) => (StatusCode::NOT_FOUND, "NotFoundError", message, None),
         Trouble::Rejected(status, message) => (status, "BadRequestError", message, None),
     };
-    let error = ErrorInfo { message, kind, param: None, code: status.as_u16() };
+    let error = ErrorInfo {
+        message,
+        kind,
+        param: None,
+        code: status.as_u16(),
+    };
     retry_after((status, Json(ErrorBody { error })).into_response(), after)
 }

@@ -1,4 +1,5 @@
-//! Schemas of fields that accept more than their Rust types show: strings or messages, policies, statistics, settings.
+//! Schemas of fields that accept more than their Rust types show: strings or messages, policies,
+//! statistics, settings.
 
 use assay_correction::Statistic;
 use serde_json::{Value, json};
@@ -39,10 +40,19 @@ pub(super) fn describe(document: &mut Value) {
         replace(schemas, schema, field, json!({ "oneOf": shapes }));
     }
     for (schema, field) in POLICIES {
-        replace(schemas, schema, field, json!({ "type": ["string", "object", "null"], "example": "default" }));
+        replace(
+            schemas,
+            schema,
+            field,
+            json!({ "type": ["string", "object", "null"], "example": "default" }),
+        );
     }
-    let statistics: Vec<_> = Statistic::ALL.iter().map(|statistic| statistic.name()).collect();
-    schemas["GradeRequest"]["properties"]["statistics"]["items"] = json!({ "type": "string", "enum": statistics });
+    let statistics: Vec<_> = Statistic::ALL
+        .iter()
+        .map(|statistic| statistic.name())
+        .collect();
+    schemas["GradeRequest"]["properties"]["statistics"]["items"] =
+        json!({ "type": "string", "enum": statistics });
     schemas["SuggestRequest"]["allOf"][0] = settings();
     schemas["Message"] = json!({
         "type": "object",
@@ -50,18 +60,25 @@ pub(super) fn describe(document: &mut Value) {
         "required": ["role"],
         "properties": {
             "role": { "type": "string", "examples": ["assistant"] },
-            "content": { "description": "A string, an array of parts, or null in a message with tool calls." },
+            "content": { "description": "A string, an array of parts, or null in a message with \
+                tool calls." },
         },
     });
 }
 
-/// Sets the format of unsigned integers: derived schemas use `int32` and `int64`, whose largest value is half as large.
+/// Sets the format of unsigned integers: derived schemas use `int32` and `int64`, whose largest
+/// value is half as large.
 pub(super) fn name_unsigned(schema: &mut Value) {
     match schema {
         Value::Object(keywords) => {
-            let unsigned = keywords.get("minimum").and_then(Value::as_f64).is_some_and(|least| least >= 0.0);
+            let unsigned = keywords
+                .get("minimum")
+                .and_then(Value::as_f64)
+                .is_some_and(|least| least >= 0.0);
             match keywords.get_mut("format") {
-                Some(Value::String(format)) if unsigned && (format == "int32" || format == "int64") => {
+                Some(Value::String(format))
+                    if unsigned && (format == "int32" || format == "int64") =>
+                {
                     format.insert(0, 'u');
                 }
                 _ => {}
@@ -75,7 +92,9 @@ pub(super) fn name_unsigned(schema: &mut Value) {
 
 /// Replaces the schema of a field and keeps its description.
 fn replace(schemas: &mut Value, schema: &str, field: &str, mut shape: Value) {
-    let Some(place) = properties(&mut schemas[schema], field) else { return };
+    let Some(place) = properties(&mut schemas[schema], field) else {
+        return;
+    };
     shape["description"] = place["description"].take();
     *place = shape;
 }
@@ -84,7 +103,9 @@ fn replace(schemas: &mut Value, schema: &str, field: &str, mut shape: Value) {
 fn properties<'s>(schema: &'s mut Value, field: &str) -> Option<&'s mut Value> {
     if schema.get("allOf").is_some() {
         let parts = schema["allOf"].as_array_mut()?;
-        return parts.iter_mut().find_map(|part| part.get_mut("properties")?.get_mut(field));
+        return parts
+            .iter_mut()
+            .find_map(|part| part.get_mut("properties")?.get_mut(field));
     }
     schema.get_mut("properties")?.get_mut(field)
 }
@@ -96,7 +117,8 @@ fn settings() -> Value {
     let strength = || json!({ "type": "number", "minimum": 0.01, "maximum": 1000 });
     json!({
         "type": "object",
-        "description": "How prompts are chosen. Every field has a default; unknown fields are errors.",
+        "description": "How prompts are chosen. Every field has a default; unknown fields are \
+                        errors.",
         "properties": {
             "strategy": { "enum": ["mopps", "vade", "sec", "dump", "filter"] },
             "allocation": { "enum": ["even", "knapsack", "dars", "dars_hw"] },

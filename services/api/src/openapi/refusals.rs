@@ -1,6 +1,6 @@
-//! Errors that routes share. Which statuses a route can return depends on what it accepts, so a new route declares only
-//! its own errors. A route of an emulated server returns errors in that server's format, with its statuses for the same
-//! causes.
+//! Errors that routes share. Which statuses a route can return depends on what it accepts, so a new
+//! route declares only its own errors. A route of an emulated server returns errors in that
+//! server's format, with its statuses for the same causes.
 
 use std::collections::BTreeSet;
 
@@ -24,15 +24,35 @@ type Applies = fn(&Takes) -> bool;
 
 /// Error codes by what a route accepts.
 const SHARED: &[(Applies, &[ErrorCode])] = &[
-    (|_| true, &[ErrorCode::OtherSite, ErrorCode::MethodNotAllowed, ErrorCode::UnsupportedMedia, ErrorCode::Internal]),
+    (
+        |_| true,
+        &[
+            ErrorCode::OtherSite,
+            ErrorCode::MethodNotAllowed,
+            ErrorCode::UnsupportedMedia,
+            ErrorCode::Internal,
+        ],
+    ),
     (|takes| takes.parameter, &[ErrorCode::InvalidParameter]),
     (|takes| takes.path_parameter, &[ErrorCode::NotFound]),
     (
         |takes| takes.body,
-        &[ErrorCode::MalformedJson, ErrorCode::InvalidField, ErrorCode::BodyTooLarge, ErrorCode::Overloaded],
+        &[
+            ErrorCode::MalformedJson,
+            ErrorCode::InvalidField,
+            ErrorCode::BodyTooLarge,
+            ErrorCode::Overloaded,
+        ],
     ),
     (|takes| takes.node, &[ErrorCode::StoreUnavailable]),
-    (|takes| takes.model, &[ErrorCode::UnknownModel, ErrorCode::ModelUnavailable, ErrorCode::EmptyBatch]),
+    (
+        |takes| takes.model,
+        &[
+            ErrorCode::UnknownModel,
+            ErrorCode::ModelUnavailable,
+            ErrorCode::EmptyBatch,
+        ],
+    ),
 ];
 
 /// Statuses that the HTTP server returns before a request is routed, without a body.
@@ -40,10 +60,19 @@ const BEFORE_ROUTING: &[u16] = &[414, 431];
 
 /// Descriptions of statuses that a route does not describe itself.
 const MEANINGS: &[(u16, &str)] = &[
-    (400, "A parameter or field is wrong, or the body is not JSON"),
-    (403, "Sent by a page of another site, or to a host name of another machine"),
+    (
+        400,
+        "A parameter or field is wrong, or the body is not JSON",
+    ),
+    (
+        403,
+        "Sent by a page of another site, or to a host name of another machine",
+    ),
     (404, "There is nothing with this id or name"),
-    (405, "The path does not support this method; `Allow` lists the supported ones"),
+    (
+        405,
+        "The path does not support this method; `Allow` lists the supported ones",
+    ),
     (413, "The body has too many bytes or items"),
     (414, "The URL is too long"),
     (415, "The type or encoding of the body is not supported"),
@@ -52,22 +81,32 @@ const MEANINGS: &[(u16, &str)] = &[
     (429, "Too much work is in progress"),
     (431, "The header fields are too long"),
     (500, "Internal error"),
-    (503, "The record, the model or the node is currently unavailable"),
+    (
+        503,
+        "The record, the model or the node is currently unavailable",
+    ),
     (504, "Timed out waiting in the queue"),
 ];
 
 /// Declares the shared errors at every operation that does not describe them itself.
 pub(super) fn declare(document: &mut Value) {
     for peer in PEERS {
-        document["components"]["schemas"][peer.name] = serde_json::to_value((peer.schema)()).unwrap_or_default();
+        document["components"]["schemas"][peer.name] =
+            serde_json::to_value((peer.schema)()).unwrap_or_default();
     }
     let mut used = BTreeSet::new();
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (path, operations) in paths {
         let peer = Peer::of(path);
-        for operation in operations.as_object_mut().into_iter().flat_map(Map::values_mut) {
+        for operation in operations
+            .as_object_mut()
+            .into_iter()
+            .flat_map(Map::values_mut)
+        {
             let takes = Takes::of(path, operation, peer);
-            let Some(responses) = operation["responses"].as_object_mut() else { continue };
+            let Some(responses) = operation["responses"].as_object_mut() else {
+                continue;
+            };
             for status in statuses(&takes, peer) {
                 let name = component(status, peer);
                 let reference = json!({ "$ref": format!("#/components/responses/{name}") });
@@ -98,9 +137,15 @@ impl Takes {
 }
 
 fn statuses(takes: &Takes, peer: Option<&Peer>) -> BTreeSet<u16> {
-    let codes = SHARED.iter().filter(|(applies, _)| applies(takes)).flat_map(|(_, codes)| *codes);
+    let codes = SHARED
+        .iter()
+        .filter(|(applies, _)| applies(takes))
+        .flat_map(|(_, codes)| *codes);
     let status = |code: &ErrorCode| peer.map_or(code.status(), |peer| peer.status(*code).as_u16());
-    codes.map(status).chain(BEFORE_ROUTING.iter().copied()).collect()
+    codes
+        .map(status)
+        .chain(BEFORE_ROUTING.iter().copied())
+        .collect()
 }
 
 fn component(status: u16, peer: Option<&Peer>) -> String {
@@ -111,7 +156,10 @@ fn component(status: u16, peer: Option<&Peer>) -> String {
 }
 
 fn response(status: u16, schema: &str) -> Value {
-    let meaning = MEANINGS.iter().find(|(known, _)| *known == status).map_or("Error", |(_, meaning)| meaning);
+    let meaning = MEANINGS
+        .iter()
+        .find(|(known, _)| *known == status)
+        .map_or("Error", |(_, meaning)| meaning);
     let mut response = json!({ "description": meaning });
     if !BEFORE_ROUTING.contains(&status) {
         let schema = json!({ "$ref": format!("#/components/schemas/{schema}") });
@@ -127,7 +175,11 @@ fn add_headers(status: &str, response: &mut Value) {
         return;
     }
     let (name, description, schema) = match status {
-        "405" => ("Allow", "Methods that the path supports", json!({ "type": "string" })),
+        "405" => (
+            "Allow",
+            "Methods that the path supports",
+            json!({ "type": "string" }),
+        ),
         "429" | "503" | "504" => (
             "Retry-After",
             "Seconds to wait before retrying the request, if a retry can succeed",

@@ -1,14 +1,18 @@
-//! Schemas of responses: every field is always present, null if it has no value, except those listed here.
+//! Schemas of responses: every field is always present, null if it has no value, except those
+//! listed here.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
 /// Fields that are omitted if they have no value, by schema.
-const LEFT_OUT: &[(&str, &[&str])] =
-    &[("ScoreBody", &["steps", "labels", "classes", "embedding"]), ("TeiRank", &["text"])];
+const LEFT_OUT: &[(&str, &[&str])] = &[
+    ("ScoreBody", &["steps", "labels", "classes", "embedding"]),
+    ("TeiRank", &["text"]),
+];
 
-/// Marks every other field as required in schemas that only responses use. Schemas of requests are left as they are.
+/// Marks every other field as required in schemas that only responses use. Schemas of requests are
+/// left as they are.
 pub(super) fn require_fields(document: &mut Value) {
     let (mut sent, mut answered) = (BTreeSet::new(), BTreeSet::new());
     for operation in document["paths"]
@@ -21,12 +25,16 @@ pub(super) fn require_fields(document: &mut Value) {
         collect(document, &operation["responses"], &mut answered);
     }
     for name in answered.difference(&sent) {
-        let left_out = LEFT_OUT.iter().find(|(schema, _)| schema == name).map_or(&[][..], |(_, fields)| fields);
+        let left_out = LEFT_OUT
+            .iter()
+            .find(|(schema, _)| schema == name)
+            .map_or(&[][..], |(_, fields)| fields);
         require(&mut document["components"]["schemas"][name], left_out);
     }
 }
 
-/// Collects the names of the schemas that a part of the document references, directly or indirectly.
+/// Collects the names of the schemas that a part of the document references, directly or
+/// indirectly.
 fn collect(document: &Value, part: &Value, names: &mut BTreeSet<String>) {
     match part {
         Value::Object(fields) => {
@@ -38,9 +46,13 @@ fn collect(document: &Value, part: &Value, names: &mut BTreeSet<String>) {
                     collect(document, found, names);
                 }
             }
-            fields.values().for_each(|value| collect(document, value, names));
+            fields
+                .values()
+                .for_each(|value| collect(document, value, names));
         }
-        Value::Array(values) => values.iter().for_each(|value| collect(document, value, names)),
+        Value::Array(values) => values
+            .iter()
+            .for_each(|value| collect(document, value, names)),
         _ => {}
     }
 }
@@ -48,9 +60,16 @@ fn collect(document: &Value, part: &Value, names: &mut BTreeSet<String>) {
 fn require(schema: &mut Value, left_out: &[&str]) {
     for parts in ["allOf", "oneOf"] {
         let parts = schema.get_mut(parts).and_then(Value::as_array_mut);
-        parts.into_iter().flatten().for_each(|part| require(part, left_out));
+        parts
+            .into_iter()
+            .flatten()
+            .for_each(|part| require(part, left_out));
     }
-    let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
-    let always = properties.keys().filter(|name| !left_out.contains(&name.as_str()));
+    let Some(properties) = schema.get("properties").and_then(Value::as_object) else {
+        return;
+    };
+    let always = properties
+        .keys()
+        .filter(|name| !left_out.contains(&name.as_str()));
     schema["required"] = always.cloned().collect();
 }

@@ -17,13 +17,15 @@ pub(super) fn embed(document: &mut Value, graders: &GraderTable) {
         names.insert(spec.name.to_owned(), reference.into());
     }
     document["components"]["schemas"]["Task"] = json!({
-        "description": "What a completion should achieve and how to check it; `type` names the grader.",
+        "description": "What a completion should achieve and how to check it; `type` names the \
+                        grader.",
         "oneOf": choices,
         "discriminator": { "propertyName": "type", "mapping": names },
     });
 }
 
-/// Embeds a standalone schema at `base` of a larger document and rewrites its references to itself accordingly.
+/// Embeds a standalone schema at `base` of a larger document and rewrites its references to itself
+/// accordingly.
 fn embedded(mut schema: Value, base: &str) -> Value {
     if let Some(top) = schema.as_object_mut() {
         // An `$id` would change the base of references.
@@ -38,7 +40,13 @@ fn embedded(mut schema: Value, base: &str) -> Value {
 const DATA: &[&str] = &["const", "enum", "default", "examples", "example"];
 
 /// Keywords whose values are schemas by name.
-const NAMED: &[&str] = &["properties", "patternProperties", "dependentSchemas", "$defs", "definitions"];
+const NAMED: &[&str] = &[
+    "properties",
+    "patternProperties",
+    "dependentSchemas",
+    "$defs",
+    "definitions",
+];
 
 fn rebase(schema: &mut Value, base: &str) {
     match schema {
@@ -46,7 +54,9 @@ fn rebase(schema: &mut Value, base: &str) {
             for (keyword, value) in keywords {
                 match (keyword.as_str(), value) {
                     ("$ref", Value::String(target)) => {
-                        let local = target.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+                        let local = target
+                            .strip_prefix('#')
+                            .filter(|rest| rest.is_empty() || rest.starts_with('/'));
                         if let Some(rest) = local {
                             *target = format!("{base}{rest}");
                         }

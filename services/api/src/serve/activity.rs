@@ -1,5 +1,5 @@
-//! Tracks what a connection is doing: waiting for a request, processing requests, or waiting for the client to read a
-//! reply. The server uses this to decide which connections to close.
+//! Tracks what a connection is doing: waiting for a request, processing requests, or waiting for
+//! the client to read a reply. The server uses this to decide which connections to close.
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -14,8 +14,8 @@ use tokio::time::Instant;
 
 use crate::state::ConnectionLimits;
 
-/// Most bytes of a reply that are passed to the connection at once. Large replies are sent in pieces, so that a client
-/// that stops reading is detected.
+/// Most bytes of a reply that are passed to the connection at once. Large replies are sent in
+/// pieces, so that a client that stops reading is detected.
 const PIECE: usize = 64 << 10;
 
 /// The state of one connection.
@@ -44,7 +44,8 @@ struct State {
 enum Phase {
     /// The service is processing the request or the next piece of the reply.
     Working,
-    /// The client has been sent the head or a piece of the reply, and the connection has not asked for the next piece since.
+    /// The client has been sent the head or a piece of the reply, and the connection has not asked
+    /// for the next piece since.
     Sent(Instant),
 }
 
@@ -59,15 +60,24 @@ pub(crate) enum Reason {
     Closing,
 }
 
-/// The order in which connections without a request are replaced: those that never had one first, then those that have
-/// been idle longest.
+/// The order in which connections without a request are replaced: those that never had one first,
+/// then those that have been idle longest.
 pub(crate) type Rank = (bool, Instant);
 
 impl Activity {
     pub(crate) fn new(now: Instant) -> Self {
-        let state =
-            State { exchanges: BTreeMap::new(), next: 0, since: now, used: false, closing: None, blocked: None };
-        Self { state: Mutex::new(state), asked_to_close: Notify::new() }
+        let state = State {
+            exchanges: BTreeMap::new(),
+            next: 0,
+            since: now,
+            used: false,
+            closing: None,
+            blocked: None,
+        };
+        Self {
+            state: Mutex::new(state),
+            asked_to_close: Notify::new(),
+        }
     }
 
     /// Registers a new request. It ends when the exchange is dropped.
@@ -77,12 +87,15 @@ impl Activity {
         state.next += 1;
         state.used = true;
         state.exchanges.insert(number, Phase::Working);
-        Exchange { activity: Arc::clone(self), number }
+        Exchange {
+            activity: Arc::clone(self),
+            number,
+        }
     }
 
-    /// Records whether the last write to the socket was blocked. This detects an HTTP/1 client that does not read. An
-    /// HTTP/2 client reads from the socket but can withhold flow-control credit from a reply, which is detected by the
-    /// body of the reply.
+    /// Records whether the last write to the socket was blocked. This detects an HTTP/1 client that
+    /// does not read. An HTTP/2 client reads from the socket but can withhold flow-control credit
+    /// from a reply, which is detected by the body of the reply.
     pub(super) fn blocked(&self, blocked: bool) {
         let mut state = self.state();
         state.blocked = blocked.then(|| state.blocked.unwrap_or_else(Instant::now));
@@ -97,16 +110,22 @@ impl Activity {
         }
         if state.exchanges.is_empty() {
             if let Some(closing) = state.closing {
-                return (since(closing.max(state.since)) >= limits.close).then_some(Reason::Closing);
+                return (since(closing.max(state.since)) >= limits.close)
+                    .then_some(Reason::Closing);
             }
             let most = if state.used { limits.idle } else { limits.head };
             return (since(state.since) >= most).then_some(Reason::Idle);
         }
         let stalled = |phase: &Phase| matches!(phase, Phase::Sent(then) if since(*then) >= limits.reply_pause);
-        state.exchanges.values().any(stalled).then_some(Reason::Stalled)
+        state
+            .exchanges
+            .values()
+            .any(stalled)
+            .then_some(Reason::Stalled)
     }
 
-    /// The connection's rank among those that may be replaced; `None` while it has a request or part of a reply to write.
+    /// The connection's rank among those that may be replaced; `None` while it has a request or
+    /// part of a reply to write.
     pub(crate) fn rank(&self) -> Option<Rank> {
         let state = self.state();
         let is_idle = state.exchanges.is_empty() && state.blocked.is_none();
@@ -150,7 +169,11 @@ impl Exchange {
     /// Wraps the body of the reply to record its progress.
     pub(crate) fn watch(self, body: Body) -> Body {
         self.activity.set(self.number, Phase::Sent(Instant::now()));
-        Body::new(Watched { body, rest: Bytes::new(), exchange: self })
+        Body::new(Watched {
+            body,
+            rest: Bytes::new(),
+            exchange: self,
+        })
     }
 }
 
@@ -169,7 +192,10 @@ struct Watched {
 }
 
 impl Watched {
-    fn poll_piece(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_piece(
+        &mut self,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         if self.rest.is_empty() {
             let frame = match ready!(Pin::new(&mut self.body).poll_frame(cx)) {
                 Some(Ok(frame)) => frame,
@@ -189,9 +215,16 @@ impl HttpBody for Watched {
     type Data = Bytes;
     type Error = axum::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = self.poll_piece(cx);
-        let phase = if polled.is_ready() { Phase::Sent(Instant::now()) } else { Phase::Working };
+        let phase = if polled.is_ready() {
+            Phase::Sent(Instant::now())
+        } else {
+            Phase::Working
+        };
         self.exchange.activity.set(self.exchange.number, phase);
         polled
     }
@@ -260,14 +293,20 @@ mod tests {
         assert_eq!(activity.overdue(after(1_000_000), &LIMITS), None);
         assert_eq!(activity.rank(), None);
         drop(one);
-        let mut streamed = other.watch(Body::from_stream(futures::stream::pending::<Result<Bytes, axum::Error>>()));
+        let mut streamed = other.watch(Body::from_stream(futures::stream::pending::<
+            Result<Bytes, axum::Error>,
+        >()));
         assert_eq!(
             activity.overdue(after(31), &LIMITS),
             Some(Reason::Stalled),
             "the connection does not ask for the reply"
         );
         assert_eq!(poll(&mut streamed), None);
-        assert_eq!(activity.overdue(after(1_000_000), &LIMITS), None, "the next line of a stream is still graded");
+        assert_eq!(
+            activity.overdue(after(1_000_000), &LIMITS),
+            None,
+            "the next line of a stream is still graded"
+        );
     }
 
     #[test]
@@ -283,7 +322,11 @@ mod tests {
         assert_eq!(poll(&mut reply), Some(1));
         assert!(reply.is_end_stream());
         drop(reply);
-        assert_eq!(activity.overdue(after(19), &LIMITS), None, "the connection can be reused");
+        assert_eq!(
+            activity.overdue(after(19), &LIMITS),
+            None,
+            "the connection can be reused"
+        );
     }
 
     #[test]
@@ -303,9 +346,15 @@ mod tests {
     #[test]
     fn ranks_connections_that_were_never_used_first() {
         let now = Instant::now();
-        let (used, silent) = (Arc::new(Activity::new(now)), Activity::new(now + Duration::from_secs(5)));
+        let (used, silent) = (
+            Arc::new(Activity::new(now)),
+            Activity::new(now + Duration::from_secs(5)),
+        );
         drop(used.begin());
         assert!(silent.rank() < used.rank());
-        assert!(Activity::new(now).rank() < silent.rank(), "the older of two");
+        assert!(
+            Activity::new(now).rank() < silent.rank(),
+            "the older of two"
+        );
     }
 }

@@ -24,7 +24,8 @@ use super::stream::Watched;
 use crate::error::ApiError;
 use crate::state::ConnectionLimits;
 
-/// Size in bytes of a request's head and of a connection's read and write buffers. Longer heads are answered 431.
+/// Size in bytes of a request's head and of a connection's read and write buffers. Longer heads are
+/// answered 431.
 const BUFFER: usize = 64 << 10;
 
 /// Most concurrent requests on an HTTP/2 connection.
@@ -40,11 +41,20 @@ const COME_AGAIN: Duration = Duration::from_secs(1);
 pub(super) fn protocol(limits: &ConnectionLimits) -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     // Timeouts are enforced by `Activity`, for both versions and before the version is known.
-    builder.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(BUFFER);
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(None)
+        .max_buf_size(BUFFER);
     let mut http2 = builder.http2();
-    http2.timer(TokioTimer::new()).max_concurrent_streams(STREAMS);
-    // Detects clients that are gone while their batch is graded. A slow client has as long to answer as it may be idle.
-    http2.keep_alive_interval(limits.idle).keep_alive_timeout(limits.idle);
+    http2
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(STREAMS);
+    // Detects clients that are gone while their batch is graded. A slow client has as long to
+    // answer as it may be idle.
+    http2
+        .keep_alive_interval(limits.idle)
+        .keep_alive_timeout(limits.idle);
     builder
 }
 
@@ -94,19 +104,29 @@ where
         let exchange = self.activity.begin();
         let refused = self.over_limit && !ALWAYS.contains(&request.uri().path());
         if refused {
-            // Also over HTTP/2, where the header `Connection` has no meaning: the next connection may be within the limit.
+            // Also over HTTP/2, where the header `Connection` has no meaning: the next connection
+            // may be within the limit.
             self.activity.close(Instant::now());
         }
         let router = self.router.clone();
         Box::pin(async move {
-            let reply = if refused { busy() } else { router.oneshot(request.map(Body::new)).await? };
+            let reply = if refused {
+                busy()
+            } else {
+                router.oneshot(request.map(Body::new)).await?
+            };
             Ok(reply.map(|body| exchange.watch(body)))
         })
     }
 }
 
 fn busy() -> Response<Body> {
-    let mut reply = ApiError::from(EngineError::Overloaded { retry_after: COME_AGAIN }).into_response();
-    reply.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    let mut reply = ApiError::from(EngineError::Overloaded {
+        retry_after: COME_AGAIN,
+    })
+    .into_response();
+    reply
+        .headers_mut()
+        .insert(header::CONNECTION, HeaderValue::from_static("close"));
     reply
 }

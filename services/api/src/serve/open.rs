@@ -1,5 +1,5 @@
-//! Manages the open connections: limits their number, replaces idle ones with new ones, and closes those that are idle
-//! or whose client does not read its reply.
+//! Manages the open connections: limits their number, replaces idle ones with new ones, and closes
+//! those that are idle or whose client does not read its reply.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,7 +15,8 @@ use super::activity::{Activity, Reason};
 use super::connection::{self, Answers};
 use crate::state::ConnectionLimits;
 
-/// Connections accepted beyond the limit, which are only told that the node is busy or serve health checks.
+/// Connections accepted beyond the limit, which are only told that the node is busy or serve health
+/// checks.
 const EXTRA: usize = 16;
 
 const OPEN: &str = "assay_connections";
@@ -41,15 +42,22 @@ impl Connections {
         metrics::describe_gauge!(OPEN, "Open connections.");
         metrics::describe_counter!(CLOSED, "Connections that the server closed, by reason.");
         let builder = connection::protocol(&limits);
-        Self { limits, builder, router, tasks: JoinSet::new(), open: BTreeMap::new(), next: 0 }
+        Self {
+            limits,
+            builder,
+            router,
+            tasks: JoinSet::new(),
+            open: BTreeMap::new(),
+            next: 0,
+        }
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.open.is_empty()
     }
 
-    /// Serves a new connection. At the limit it replaces a connection without a request; if all have requests, the new
-    /// one may only request health checks and metrics.
+    /// Serves a new connection. At the limit it replaces a connection without a request; if all
+    /// have requests, the new one may only request health checks and metrics.
     pub(super) fn add(&mut self, stream: TcpStream) {
         let full = self.open.len() >= self.limits.most;
         let over_limit = full && !self.make_room();
@@ -58,7 +66,11 @@ impl Connections {
             return;
         }
         let activity = Arc::new(Activity::new(Instant::now()));
-        let answers = Answers { router: self.router.clone(), activity: Arc::clone(&activity), over_limit };
+        let answers = Answers {
+            router: self.router.clone(),
+            activity: Arc::clone(&activity),
+            over_limit,
+        };
         let (builder, number) = (self.builder.clone(), self.next);
         self.next += 1;
         let task = self.tasks.spawn(async move {
@@ -69,19 +81,24 @@ impl Connections {
         self.count();
     }
 
-    /// Closes the connection without a request that is first in [`Rank`](super::activity::Rank) order. `false` when all
-    /// have requests.
+    /// Closes the connection without a request that is first in [`Rank`](super::activity::Rank)
+    /// order. `false` when all have requests.
     pub(super) fn make_room(&mut self) -> bool {
-        let ranked = self.open.iter().filter_map(|(number, open)| Some((open.activity.rank()?, *number)));
-        let Some((_, number)) = ranked.min() else { return false };
+        let ranked = self
+            .open
+            .iter()
+            .filter_map(|(number, open)| Some((open.activity.rank()?, *number)));
+        let Some((_, number)) = ranked.min() else {
+            return false;
+        };
         self.abort(number, "replaced");
         true
     }
 
     /// Resolves when a connection has ended; `None` if no connection is open.
     pub(super) async fn ended(&mut self) -> Option<()> {
-        // An aborted task was already removed from `open`; the number of one that panicked is unknown here, and `check`
-        // removes it.
+        // An aborted task was already removed from `open`; the number of one that panicked is
+        // unknown here, and `check` removes it.
         if let Ok(number) = self.tasks.join_next().await? {
             self.open.remove(&number);
         }
@@ -131,7 +148,10 @@ impl Connections {
     }
 
     fn count(&self) {
-        #[expect(clippy::cast_precision_loss, reason = "a process has fewer connections than a double has integers")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "a process has fewer connections than a double has integers"
+        )]
         metrics::gauge!(OPEN).set(self.open.len() as f64);
     }
 }

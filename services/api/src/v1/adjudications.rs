@@ -27,8 +27,9 @@ pub(crate) struct NextQuery {
     judged: Option<bool>,
 }
 
-/// Draws a grade at random from the newest thousand that match and were not drawn before. The draw and its probability
-/// are recorded, so that an adjudication of the grade counts towards the rates of its channel.
+/// Draws a grade at random from the newest thousand that match and were not drawn before. The draw
+/// and its probability are recorded, so that an adjudication of the grade counts towards the rates
+/// of its channel.
 #[utoipa::path(post, path = "/v1/adjudications/next", tag = "noise", params(NextQuery), responses(
     (status = 200, description = "The grade, or null when there is none", body = DrawnBody),
     (status = 400, description = "A parameter is wrong", body = assay_wire::ProblemBody),
@@ -39,12 +40,30 @@ pub(crate) async fn next(
     State(api): State<Api>,
     query: Result<Query<NextQuery>, QueryRejection>,
 ) -> ApiResult<Json<DrawnBody>> {
-    let Query(NextQuery { channel, passes, judged }) =
-        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
-    let draws = Draws { channel, passes, judged: judged.unwrap_or(false) };
+    let Query(NextQuery {
+        channel,
+        passes,
+        judged,
+    }) = query.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
+    let draws = Draws {
+        channel,
+        passes,
+        judged: judged.unwrap_or(false),
+    };
     let Some((grade, draw)) = api.engine().draw(&draws).await? else {
-        return Ok(Json(DrawnBody { grade: None, probability: None }));
+        return Ok(Json(DrawnBody {
+            grade: None,
+            probability: None,
+        }));
     };
     let grade = detail(store(&api)?.as_ref(), &grade).await?;
-    Ok(Json(DrawnBody { grade: Some(grade), probability: Some(draw.probability) }))
+    Ok(Json(DrawnBody {
+        grade: Some(grade),
+        probability: Some(draw.probability),
+    }))
 }

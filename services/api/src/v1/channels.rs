@@ -18,13 +18,16 @@ use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 use crate::{Api, render};
 
-/// Every channel that was counted or calibrated, by name and version of the grader, as the record has it now.
+/// Every channel that was counted or calibrated, by name and version of the grader, as the record
+/// has it now.
 #[utoipa::path(get, path = "/v1/channels", tag = "noise", responses(
     (status = 200, description = "The channels", body = ChannelsBody),
 ))]
 pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<ChannelsBody>> {
     let ledger = api.engine().channels().await?;
-    Ok(Json(ChannelsBody { channels: ledger.reports().map(render::channel_report).collect() }))
+    Ok(Json(ChannelsBody {
+        channels: ledger.reports().map(render::channel_report).collect(),
+    }))
 }
 
 /// Two channels.
@@ -32,7 +35,8 @@ pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<ChannelsBody>
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(crate) struct CompareQuery {
-    /// A channel, as `math/default`, or under a version of its grader, as `math/default@1`; the newest version when absent.
+    /// A channel, as `math/default`, or under a version of its grader, as `math/default@1`; the
+    /// newest version when absent.
     one: String,
     /// Another.
     other: String,
@@ -47,8 +51,12 @@ pub(crate) async fn compare(
     State(api): State<Api>,
     query: Result<Query<CompareQuery>, QueryRejection>,
 ) -> ApiResult<Json<ComparisonBody>> {
-    let Query(CompareQuery { one, other }) =
-        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let Query(CompareQuery { one, other }) = query.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
     let ledger = api.engine().channels().await?;
     let (one, other) = (named(&ledger, &one)?, named(&ledger, &other)?);
     Ok(Json(render::comparison(&Comparison::new(one, other))))
@@ -57,10 +65,16 @@ pub(crate) async fn compare(
 /// The report of a channel as it is named in a request.
 fn named<'l>(ledger: &'l Ledger, name: &str) -> ApiResult<&'l Report> {
     let report = ledger.named(name);
-    report.ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("nothing was counted of a channel `{name}`")))
+    report.ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::NotFound,
+            format!("nothing was counted of a channel `{name}`"),
+        )
+    })
 }
 
-/// Keeps rates of a channel found on labelled data. They stand until enough verdicts of the channel were checked.
+/// Keeps rates of a channel found on labelled data. They stand until enough verdicts of the channel
+/// were checked.
 #[utoipa::path(post, path = "/v1/channels/calibrations", tag = "noise", request_body = CalibrationBody, responses(
     (status = 200, description = "The calibration, kept", body = CalibrationBody),
 ))]
@@ -69,14 +83,20 @@ pub(crate) async fn calibrate(
     headers: HeaderMap,
     body: Body,
 ) -> ApiResult<Json<CalibrationBody>> {
-    let (read, _held) = body::json::<CalibrationBody>(&api, &headers, body, BodyKind::Settings).await?;
-    let known =
-        read.check().map_err(|(field, message)| Problem::at(ErrorCode::InvalidField, format!("/{field}"), message))?;
+    let (read, _held) =
+        body::json::<CalibrationBody>(&api, &headers, body, BodyKind::Settings).await?;
+    let known = read.check().map_err(|(field, message)| {
+        Problem::at(ErrorCode::InvalidField, format!("/{field}"), message)
+    })?;
     let grader = known.channel.split('/').next().unwrap_or_default();
     if api.engine().graders().by_name(grader).is_none() {
-        let message =
-            format!("no grader is named `{grader}`; a channel is a grader and a task family, as `math/default`");
+        let message = format!(
+            "no grader is named `{grader}`; a channel is a grader and a task family, as \
+             `math/default`"
+        );
         return Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into());
     }
-    Ok(Json(api.engine().calibrate(known, LOCAL_CALLER).await?.into()))
+    Ok(Json(
+        api.engine().calibrate(known, LOCAL_CALLER).await?.into(),
+    ))
 }

@@ -1,4 +1,5 @@
-//! `/v1/checks`: checks of datasets, sent here by `assay check --record` or by whoever has its report in JSON.
+//! `/v1/checks`: checks of datasets, sent here by `assay check --record` or by whoever has its
+//! report in JSON.
 
 use std::fmt::Display;
 
@@ -21,19 +22,33 @@ use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::{ApiError, ApiResult};
 
-/// Keeps the report of a check of datasets, as `assay check --format json` writes it. The answer comes when it survives a crash.
+/// Keeps the report of a check of datasets, as `assay check --format json` writes it. The answer
+/// comes when it survives a crash.
 #[utoipa::path(post, path = "/v1/checks", tag = "record", request_body = CheckReport, responses(
     (status = 200, description = "The check as it is kept", body = CheckBody),
 ))]
-pub(crate) async fn record(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<CheckBody>> {
+pub(crate) async fn record(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<CheckBody>> {
     let read = |report: CheckReport| new_check(&report);
     let (check, _held) = body::checked_json(&api, &headers, body, BodyKind::Batch, read).await?;
-    Ok(Json(api.engine().keep_check(check, LOCAL_CALLER).await?.into()))
+    Ok(Json(
+        api.engine().keep_check(check, LOCAL_CALLER).await?.into(),
+    ))
 }
 
 fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
-    report.check().map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
-    let unwritten = |error| Problem::new(ErrorCode::Internal, format!("cannot serialise the report: {error}"));
+    report
+        .check()
+        .map_err(|(pointer, message)| Problem::at(ErrorCode::InvalidField, pointer, message))?;
+    let unwritten = |error| {
+        Problem::new(
+            ErrorCode::Internal,
+            format!("cannot serialise the report: {error}"),
+        )
+    };
     Ok(NewCheck {
         datasets: report.datasets.iter().map(CheckedDataset::name).collect(),
         checked: report.datasets.iter().map(|dataset| dataset.checked).sum(),
@@ -44,7 +59,10 @@ fn new_check(report: &CheckReport) -> Result<NewCheck, Problem> {
 }
 
 fn unwritten(error: impl Display) -> ApiError {
-    ApiError::new(ErrorCode::Internal, format!("the report cannot be read or written: {error}"))
+    ApiError::new(
+        ErrorCode::Internal,
+        format!("the report cannot be read or written: {error}"),
+    )
 }
 
 /// Where a page starts.
@@ -68,16 +86,29 @@ pub(crate) async fn list(
     State(api): State<Api>,
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> ApiResult<Json<ChecksBody>> {
-    let Query(PageQuery { before, limit }) =
-        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let Query(PageQuery { before, limit }) = query.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
     let limit = page::limit(limit)?;
-    let before: Option<BatchId> = before.as_deref().map(|id| parse_id("before", id)).transpose()?;
+    let before: Option<BatchId> = before
+        .as_deref()
+        .map(|id| parse_id("before", id))
+        .transpose()?;
     // One more than the page tells whether another follows.
     let mut checks = store(&api)?.dataset_checks(before, limit + 1).await?;
     let more = checks.len() > limit as usize;
     checks.truncate(limit as usize);
-    let next = checks.last().filter(|_| more).map(|last| last.id.to_string());
-    Ok(Json(ChecksBody { checks: checks.into_iter().map(CheckBody::from).collect(), next }))
+    let next = checks
+        .last()
+        .filter(|_| more)
+        .map(|last| last.id.to_string());
+    Ok(Json(ChecksBody {
+        checks: checks.into_iter().map(CheckBody::from).collect(),
+        next,
+    }))
 }
 
 /// One check with its report.
@@ -91,14 +122,26 @@ pub(crate) async fn get(
     State(api): State<Api>,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<CheckDetail>> {
-    let Path(id) =
-        path.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let Path(id) = path.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
     let id: BatchId = parse_id("id", &id)?;
     let store = store(&api)?;
-    let unknown = || ApiError::new(ErrorCode::NotFound, format!("no check has the id `{id}`; `/v1/checks` lists them"));
+    let unknown = || {
+        ApiError::new(
+            ErrorCode::NotFound,
+            format!("no check has the id `{id}`; `/v1/checks` lists them"),
+        )
+    };
     let check = store.dataset_check(id).await?.ok_or_else(unknown)?;
     let content = store.body(check.report).await?.ok_or_else(unknown)?.content;
     let read = tokio::task::spawn_blocking(move || serde_json::from_slice(&content)).await;
     let report = read.map_err(unwritten)?.map_err(unwritten)?;
-    Ok(Json(CheckDetail { check: check.into(), report }))
+    Ok(Json(CheckDetail {
+        check: check.into(),
+        report,
+    }))
 }

@@ -26,11 +26,13 @@ pub(crate) const LOCAL_CALLER: &str = "local";
 /// Longest idempotency key.
 const MAX_KEY_BYTES: usize = 255;
 
-/// Grades a batch of rollouts and answers when all are done; with `Accept: application/x-ndjson`, streams a line a result
-/// in the order they finish. A failure of the service is never a reward of 0: such an item has no score at all.
+/// Grades a batch of rollouts and answers when all are done; with `Accept: application/x-ndjson`,
+/// streams a line a result in the order they finish. A failure of the service is never a reward of
+/// 0: such an item has no score at all.
 #[utoipa::path(post, path = "/v1/grade", tag = "grading",
     params(
-        ("Idempotency-Key" = inline(Option<String>), Header, description = "The same key with the same body gets the same bytes for a day",
+        ("Idempotency-Key" = inline(Option<String>), Header, description = "The same key with the \
+            same body gets the same bytes for a day",
             pattern = "^[!-~]{1,255}$"),
     ),
     request_body(content = GradeRequest, content_type = "application/json", example = json!({
@@ -47,15 +49,22 @@ const MAX_KEY_BYTES: usize = 255;
         )),
         (status = 422, description = "A field or task is wrong; the pointer says which", body = ProblemBody),
     ))]
-pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Response> {
+pub(crate) async fn grade(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Response> {
     let streamed = wants_stream(&headers);
     let key = idempotency_key(&headers)?;
-    let limits = DecodeLimits { items: api.limits().batch_items };
+    let limits = DecodeLimits {
+        items: api.limits().batch_items,
+    };
     let (engine, is_keyed) = (api.engine().clone(), key.is_some());
     let decode = move |bytes: &[u8]| {
         let media = if streamed { NDJSON } else { JSON };
         let request = is_keyed.then(|| Hash::of_parts(&[bytes, media.as_bytes()]));
-        let (batch, warnings) = batch::from_request(assay_wire::decode(bytes, &limits)?, LOCAL_CALLER, &engine)?;
+        let (batch, warnings) =
+            batch::from_request(assay_wire::decode(bytes, &limits)?, LOCAL_CALLER, &engine)?;
         Ok((batch, warnings, request))
     };
     let (decoded, held) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
@@ -63,7 +72,10 @@ pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body
     batch.held = Some(held);
     let warnings: Arc<[Warning]> = warnings.into();
     let keyed = key.zip(request).map(|(key, request)| Keyed {
-        key: RequestKey { caller: LOCAL_CALLER.into(), key },
+        key: RequestKey {
+            caller: LOCAL_CALLER.into(),
+            key,
+        },
         request,
         render: seal(streamed, &warnings),
     });
@@ -77,7 +89,10 @@ pub(crate) async fn grade(State(api): State<Api>, headers: HeaderMap, body: Body
     };
     let sealed = match answer {
         Answer::Fresh(_, Some(sealed)) | Answer::Again(sealed) => sealed,
-        Answer::Fresh(reply, None) => SealedReply { media: JSON.to_owned(), body: render::whole(&reply, &warnings) },
+        Answer::Fresh(reply, None) => SealedReply {
+            media: JSON.to_owned(),
+            body: render::whole(&reply, &warnings),
+        },
     };
     Ok(response(sealed))
 }
@@ -89,9 +104,15 @@ fn seal(streamed: bool, warnings: &Arc<[Warning]>) -> Render {
         if streamed {
             let mut body = render::result_lines(reply);
             body.extend_from_slice(&render::closing_lines(reply, &warnings));
-            SealedReply { media: NDJSON.to_owned(), body }
+            SealedReply {
+                media: NDJSON.to_owned(),
+                body,
+            }
         } else {
-            SealedReply { media: JSON.to_owned(), body: render::whole(reply, &warnings) }
+            SealedReply {
+                media: JSON.to_owned(),
+                body: render::whole(reply, &warnings),
+            }
         }
     })
 }
@@ -105,7 +126,11 @@ fn wants_stream(headers: &HeaderMap) -> bool {
         .get_all(header::ACCEPT)
         .iter()
         .filter_map(|value| value.to_str().ok())
-        .any(|accept| accept.split(',').any(|media| media.trim().starts_with(NDJSON)))
+        .any(|accept| {
+            accept
+                .split(',')
+                .any(|media| media.trim().starts_with(NDJSON))
+        })
 }
 
 fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
@@ -113,11 +138,15 @@ fn idempotency_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
         return Ok(None);
     };
     match value.to_str() {
-        Ok(key) if (1..=MAX_KEY_BYTES).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()) => {
+        Ok(key)
+            if (1..=MAX_KEY_BYTES).contains(&key.len())
+                && key.bytes().all(|byte| byte.is_ascii_graphic()) =>
+        {
             Ok(Some(key.to_owned()))
         }
         _ => {
-            let message = format!("`Idempotency-Key` is 1 to {MAX_KEY_BYTES} visible ASCII characters");
+            let message =
+                format!("`Idempotency-Key` is 1 to {MAX_KEY_BYTES} visible ASCII characters");
             Err(Problem::new(ErrorCode::InvalidParameter, message).into())
         }
     }

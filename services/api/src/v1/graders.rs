@@ -12,5 +12,9 @@ use crate::Api;
 ))]
 pub(crate) async fn graders(State(api): State<Api>) -> Json<GradersBody> {
     let graders = api.engine().graders().iter();
-    Json(GradersBody { graders: graders.map(|grader| GraderBody::new(grader.spec(), grader.unavailable())).collect() })
+    Json(GradersBody {
+        graders: graders
+            .map(|grader| GraderBody::new(grader.spec(), grader.unavailable()))
+            .collect(),
+    })
 }

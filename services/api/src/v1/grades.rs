@@ -17,19 +17,30 @@ use crate::error::{ApiError, ApiResult};
 
 /// The record, or why there is none.
 pub(crate) fn store(api: &Api) -> ApiResult<&Arc<dyn Store>> {
-    api.engine()
-        .store()
-        .ok_or_else(|| ApiError::new(ErrorCode::StoreUnavailable, "the node keeps no record; start it with a database"))
+    api.engine().store().ok_or_else(|| {
+        ApiError::new(
+            ErrorCode::StoreUnavailable,
+            "the node keeps no record; start it with a database",
+        )
+    })
 }
 
 /// The id of a grade, from the path.
 pub(crate) fn path_id(path: Result<Path<String>, PathRejection>) -> ApiResult<GradeId> {
-    let Path(id) =
-        path.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let Path(id) = path.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
     parse_id("id", &id)
 }
 
 /// An id from a path or query.
-pub(crate) fn parse_id<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &str) -> ApiResult<T> {
-    text.parse().map_err(|error| ApiError::new(ErrorCode::InvalidParameter, format!("`{name}`: {error}")))
+pub(crate) fn parse_id<T: std::str::FromStr<Err: std::fmt::Display>>(
+    name: &str,
+    text: &str,
+) -> ApiResult<T> {
+    text.parse()
+        .map_err(|error| ApiError::new(ErrorCode::InvalidParameter, format!("`{name}`: {error}")))
 }

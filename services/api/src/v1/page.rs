@@ -14,5 +14,8 @@ pub(crate) fn limit(asked: Option<u32>) -> ApiResult<u32> {
     if (1..=MOST).contains(&limit) {
         return Ok(limit);
     }
-    Err(ApiError::new(ErrorCode::InvalidParameter, format!("`limit` is 1 to {MOST}: {limit}")))
+    Err(ApiError::new(
+        ErrorCode::InvalidParameter,
+        format!("`limit` is 1 to {MOST}: {limit}"),
+    ))
 }

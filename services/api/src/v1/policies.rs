@@ -18,7 +18,14 @@ use assay_core::ErrorCode;
     (status = 200, description = "The policies", body = PoliciesBody),
 ))]
 pub(crate) async fn list(State(api): State<Api>) -> Json<PoliciesBody> {
-    Json(PoliciesBody { policies: api.engine().policies().iter().map(render::policy_body).collect() })
+    Json(PoliciesBody {
+        policies: api
+            .engine()
+            .policies()
+            .iter()
+            .map(render::policy_body)
+            .collect(),
+    })
 }
 
 /// One policy of this node.
@@ -32,21 +39,39 @@ pub(crate) async fn get(
     State(api): State<Api>,
     path: Result<Path<String>, PathRejection>,
 ) -> ApiResult<Json<PolicyBody>> {
-    let Path(name) =
-        path.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
-    let policy = api.engine().policies().iter().find(|policy| policy.name() == name);
-    let policy = policy.ok_or_else(|| ApiError::new(ErrorCode::NotFound, format!("no policy is named `{name}`")))?;
+    let Path(name) = path.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
+    let policy = api
+        .engine()
+        .policies()
+        .iter()
+        .find(|policy| policy.name() == name);
+    let policy = policy.ok_or_else(|| {
+        ApiError::new(ErrorCode::NotFound, format!("no policy is named `{name}`"))
+    })?;
     Ok(Json(render::policy_body(policy)))
 }
 
-/// Reads a policy as a request would write it out, and says what its parts do or which field is wrong.
+/// Reads a policy as a request would write it out, and says what its parts do or which field is
+/// wrong.
 #[utoipa::path(post, path = "/v1/policies/check", tag = "noise",
     request_body(content = Object, description = "The policy"),
     responses(
         (status = 200, description = "The policy as it is meant", body = PolicyBody),
     ))]
-pub(crate) async fn check(State(api): State<Api>, headers: HeaderMap, body: Body) -> ApiResult<Json<PolicyBody>> {
+pub(crate) async fn check(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> ApiResult<Json<PolicyBody>> {
     let (json, _held) = body::json::<Value>(&api, &headers, body, BodyKind::Settings).await?;
-    let policy = api.engine().inline_policy(&json).map_err(|error| bad_policy("", error))?;
+    let policy = api
+        .engine()
+        .inline_policy(&json)
+        .map_err(|error| bad_policy("", error))?;
     Ok(Json(render::policy_body(&policy)))
 }

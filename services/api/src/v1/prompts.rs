@@ -25,23 +25,49 @@ pub(crate) async fn suggest(
     body: Body,
 ) -> ApiResult<Json<SuggestionsBody>> {
     let (request, _held) = body::json(&api, &headers, body, BodyKind::Document).await?;
-    let SuggestRequest { run, keys, categories, channel, seed, settings } = request;
-    let settings: Suggest = serde_path_to_error::deserialize(Value::Object(settings)).map_err(|error| {
-        let pointer = assay_core::json_pointer(error.path());
-        Problem::at(ErrorCode::InvalidField, pointer, error.into_inner().to_string())
-    })?;
+    let SuggestRequest {
+        run,
+        keys,
+        categories,
+        channel,
+        seed,
+        settings,
+    } = request;
+    let settings: Suggest =
+        serde_path_to_error::deserialize(Value::Object(settings)).map_err(|error| {
+            let pointer = assay_core::json_pointer(error.path());
+            Problem::at(
+                ErrorCode::InvalidField,
+                pointer,
+                error.into_inner().to_string(),
+            )
+        })?;
     let channel = match channel {
         Some(channel) => Some(versioned(&api, channel)?),
         None => None,
     };
-    let wish = Wish { run, keys, categories, channel, seed, settings };
-    let prompts = api.engine().suggest(wish).await?.into_iter().map(|chosen| SuggestionBody {
-        prompt_key: chosen.prompt_key,
-        rollouts: chosen.rollouts,
-        value: chosen.value,
-        visits: chosen.visits,
-    });
-    Ok(Json(SuggestionsBody { prompts: prompts.collect() }))
+    let wish = Wish {
+        run,
+        keys,
+        categories,
+        channel,
+        seed,
+        settings,
+    };
+    let prompts = api
+        .engine()
+        .suggest(wish)
+        .await?
+        .into_iter()
+        .map(|chosen| SuggestionBody {
+            prompt_key: chosen.prompt_key,
+            rollouts: chosen.rollouts,
+            value: chosen.value,
+            visits: chosen.visits,
+        });
+    Ok(Json(SuggestionsBody {
+        prompts: prompts.collect(),
+    }))
 }
 
 /// The channel with the version its grader has now.
@@ -50,8 +76,10 @@ fn versioned(api: &Api, channel: String) -> ApiResult<(String, u32)> {
     match api.engine().graders().by_name(grader) {
         Some(grader) => Ok((channel, grader.spec().version)),
         None => {
-            let message =
-                format!("no grader is named `{grader}`; a channel is a grader and a task family, as `math/default`");
+            let message = format!(
+                "no grader is named `{grader}`; a channel is a grader and a task family, as \
+                 `math/default`"
+            );
             Err(Problem::at(ErrorCode::UnknownGrader, "/channel".to_owned(), message).into())
         }
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use assay_api::{Api, ApiLimits, ApiParts};
 use assay_core::execution::{Execute, Executed, Execution, NotExecuted};
 use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelInput, ModelLoad, ModelReply, ModelRequest, ModelScore, ModelState, ModelStatus,
-    Readout, Refusal, RewardModels, Scale,
+    ModelError, ModelInfo, ModelInput, ModelLoad, ModelReply, ModelRequest, ModelScore, ModelState,
+    ModelStatus, Readout, Refusal, RewardModels, Scale,
 };
 use assay_core::{BoxFuture, Fault, GraderTable, Ids, SystemClock};
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
@@ -22,9 +22,12 @@ use tower::ServiceExt;
 
 use crate::store::Memory;
 
-/// The number that a text ends in is what a model says of it, so a test reads its answers off its questions.
+/// The number that a text ends in is what a model says of it, so a test reads its answers off its
+/// questions.
 fn number(text: &str) -> f32 {
-    let digits = text.rsplit(|letter: char| !(letter.is_ascii_digit() || letter == '.' || letter == '-')).next();
+    let digits = text
+        .rsplit(|letter: char| !(letter.is_ascii_digit() || letter == '.' || letter == '-'))
+        .next();
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0.0)
 }
 
@@ -77,8 +80,14 @@ pub(crate) struct Fake {
 
 impl Fake {
     fn new(models: Vec<ModelInfo>) -> Self {
-        let default = models.first().map(|model| model.name.clone()).unwrap_or_default();
-        let models = models.into_iter().map(|model| (model.name.clone(), Arc::new(model))).collect();
+        let default = models
+            .first()
+            .map(|model| model.name.clone())
+            .unwrap_or_default();
+        let models = models
+            .into_iter()
+            .map(|model| (model.name.clone(), Arc::new(model)))
+            .collect();
         Self {
             models: Mutex::new(models),
             default,
@@ -97,8 +106,12 @@ impl Fake {
 fn text_of(input: &ModelInput) -> Result<String, Refusal> {
     match input {
         ModelInput::Rollout { completion, .. } => Ok(completion.text().into_owned()),
-        ModelInput::Text(text) | ModelInput::Bare { text, .. } | ModelInput::Pair(_, text) => Ok(text.to_string()),
-        ModelInput::Ids(ids) if ids.contains(&99) => Err(Refusal::Unreadable("the token 99 is none".to_owned())),
+        ModelInput::Text(text) | ModelInput::Bare { text, .. } | ModelInput::Pair(_, text) => {
+            Ok(text.to_string())
+        }
+        ModelInput::Ids(ids) if ids.contains(&99) => {
+            Err(Refusal::Unreadable("the token 99 is none".to_owned()))
+        }
         ModelInput::Ids(ids) => Ok(ids.last().unwrap().to_string()),
     }
 }
@@ -106,21 +119,36 @@ fn text_of(input: &ModelInput) -> Result<String, Refusal> {
 fn score(model: &ModelInfo, input: &ModelInput) -> Result<ModelScore, Refusal> {
     let text = text_of(input)?;
     if text.len() > MAX_TOKENS {
-        return Err(Refusal::TooLong { tokens: text.len(), max: MAX_TOKENS });
+        return Err(Refusal::TooLong {
+            tokens: text.len(),
+            max: MAX_TOKENS,
+        });
     }
-    let value = if text.contains("overflow") { f32::NAN } else { number(&text) };
+    let value = if text.contains("overflow") {
+        f32::NAN
+    } else {
+        number(&text)
+    };
     let (readout, raw) = match model.head {
         "classes" => (Readout::Classes(vec![-100.0, value, 0.0]), None),
         "labels" => (Readout::Labels(vec![value, 1.0 - value]), Some(value)),
         "steps" => (Readout::Steps(vec![0.75, value]), Some(value.min(0.75))),
-        "embedding" => {
-            (Readout::Embedding(vec![3.0, value]), matches!(input, ModelInput::Rollout { .. }).then_some(value))
-        }
+        "embedding" => (
+            Readout::Embedding(vec![3.0, value]),
+            matches!(input, ModelInput::Rollout { .. }).then_some(value),
+        ),
         _ => (Readout::Scalar(value), Some(value)),
     };
     let score = raw.map(|raw| 1.0 / (1.0 + f64::from(-raw).exp()));
     let tokens = u32::try_from(text.len()).unwrap();
-    Ok(ModelScore { readout, raw, score, tokens, cut: 0, last_ids: vec![7, 8] })
+    Ok(ModelScore {
+        readout,
+        raw,
+        score,
+        tokens,
+        cut: 0,
+        last_ids: vec![7, 8],
+    })
 }
 
 impl RewardModels for Fake {
@@ -151,27 +179,52 @@ impl RewardModels for Fake {
             if let Some(error) = self.error.lock().unwrap().clone() {
                 return Err(error);
             }
-            if let Some(expected) = request.expected_version.clone().filter(|start| !model.version.starts_with(start)) {
+            if let Some(expected) = request
+                .expected_version
+                .clone()
+                .filter(|start| !model.version.starts_with(start))
+            {
                 let (name, version) = (model.name.clone(), model.version.clone());
-                return Err(ModelError::OtherVersion { name, version, expected });
+                return Err(ModelError::OtherVersion {
+                    name,
+                    version,
+                    expected,
+                });
             }
-            let scores = request.inputs.iter().map(|input| score(&model, input)).collect();
+            let scores = request
+                .inputs
+                .iter()
+                .map(|input| score(&model, input))
+                .collect();
             self.asked.lock().unwrap().push(request);
             Ok(ModelReply { model, scores })
         })
     }
 
-    fn load(&self, name: String, load: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
+    fn load(
+        &self,
+        name: String,
+        load: ModelLoad,
+    ) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
         Box::pin(async move {
             let source = match &load.source {
                 Some(source) if source.starts_with('/') => {
-                    return Err(ModelError::NotLoadable(format!("`{source}` is not under the folder of models")));
+                    return Err(ModelError::NotLoadable(format!(
+                        "`{source}` is not under the folder of models"
+                    )));
                 }
                 Some(source) => source.clone(),
                 None => self.find(Some(&name))?.source.clone(),
             };
-            let info = Arc::new(ModelInfo { source, version: "4567".to_owned(), ..model(&name, "scalar") });
-            self.models.lock().unwrap().insert(name.clone(), Arc::clone(&info));
+            let info = Arc::new(ModelInfo {
+                source,
+                version: "4567".to_owned(),
+                ..model(&name, "scalar")
+            });
+            self.models
+                .lock()
+                .unwrap()
+                .insert(name.clone(), Arc::clone(&info));
             self.loaded.lock().unwrap().push((name, load));
             Ok(info)
         })
@@ -179,7 +232,8 @@ impl RewardModels for Fake {
 
     fn unload(&self, name: &str) -> Result<(), ModelError> {
         let gone = self.models.lock().unwrap().remove(name);
-        gone.map(drop).ok_or_else(|| ModelError::Unknown(format!("no reward model is named `{name}`")))
+        gone.map(drop)
+            .ok_or_else(|| ModelError::Unknown(format!("no reward model is named `{name}`")))
     }
 }
 
@@ -188,7 +242,10 @@ struct NoPrograms;
 
 impl Execute for NoPrograms {
     fn execute(&self, _: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>> {
-        let fault = Fault::lasting(assay_core::ErrorCode::GraderUnavailable, "there is nothing to run programs in");
+        let fault = Fault::lasting(
+            assay_core::ErrorCode::GraderUnavailable,
+            "there is nothing to run programs in",
+        );
         Box::pin(std::future::ready(Err(NotExecuted::Failed(fault))))
     }
 }
@@ -208,7 +265,8 @@ pub(crate) struct Got {
 
 impl Got {
     pub(crate) fn json(&self) -> Value {
-        serde_json::from_slice(&self.bytes).unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
+        serde_json::from_slice(&self.bytes)
+            .unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
     }
 
     pub(crate) fn text(&self) -> String {
@@ -223,7 +281,11 @@ impl Got {
     pub(crate) fn refusal(&self) -> (u16, String, Option<String>) {
         let body = self.json();
         let pointer = body["error"]["pointer"].as_str().map(str::to_owned);
-        (self.status, body["error"]["code"].as_str().unwrap().to_owned(), pointer)
+        (
+            self.status,
+            body["error"]["code"].as_str().unwrap().to_owned(),
+            pointer,
+        )
     }
 }
 
@@ -238,7 +300,10 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
         store: Some(Arc::new(Memory::default())),
         clock: Arc::new(SystemClock::new()),
         ids: Ids::random(),
-        limits: Limits { workers: 1, ..Limits::default() },
+        limits: Limits {
+            workers: 1,
+            ..Limits::default()
+        },
         policies: Policies::default(),
         channels: ChannelSettings::default(),
     });
@@ -250,7 +315,10 @@ pub(crate) fn service_with(models: Vec<ModelInfo>, limits: ApiLimits) -> Service
         warming: Arc::default(),
         limits,
     };
-    Service { router: assay_api::router(Api::new(parts)), models }
+    Service {
+        router: assay_api::router(Api::new(parts)),
+        models,
+    }
 }
 
 /// One model with this head.
@@ -261,18 +329,33 @@ pub(crate) fn one(head: &'static str) -> Service {
 /// A model that has no room.
 pub(crate) fn busy() -> Service {
     let service = one("scalar");
-    let error = ModelError::Overloaded { waiting: 9, retry_after: Duration::from_secs(7) };
+    let error = ModelError::Overloaded {
+        waiting: 9,
+        retry_after: Duration::from_secs(7),
+    };
     *service.models.error.lock().unwrap() = Some(error);
     service
 }
 
 impl Service {
     pub(crate) async fn send(&self, method: Method, path: &str, body: String) -> Got {
-        let request = Request::builder().method(method).uri(path).header("content-type", "application/json");
-        let response = self.router.clone().oneshot(request.body(Body::from(body)).unwrap()).await.unwrap();
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("content-type", "application/json");
+        let response = self
+            .router
+            .clone()
+            .oneshot(request.body(Body::from(body)).unwrap())
+            .await
+            .unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes();
-        Got { status: parts.status.as_u16(), headers: parts.headers, bytes }
+        Got {
+            status: parts.status.as_u16(),
+            headers: parts.headers,
+            bytes,
+        }
     }
 
     pub(crate) async fn get(&self, path: &str) -> Got {

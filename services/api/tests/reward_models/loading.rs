@@ -9,39 +9,76 @@ use crate::fixtures::{model, one, service};
 async fn models_are_listed_with_what_stands_behind_them() {
     let service = service(vec![model("b", "scalar"), model("a", "labels")]);
     let list = service.get("/v1/reward-models").await.json();
-    let names: Vec<_> = list["reward_models"].as_array().unwrap().iter().map(|model| model["name"].clone()).collect();
+    let names: Vec<_> = list["reward_models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|model| model["name"].clone())
+        .collect();
     assert_eq!(names, ["a", "b"]);
     let one = service.get("/v1/reward-models/b").await.json();
-    assert_eq!((&one["state"], &one["default"], &one["problem"]), (&json!("ready"), &json!(true), &json!(null)));
-    assert_eq!((&one["model"]["version"], &one["model"]["scale"]), (&json!("0123abcd"), &json!("logit")));
-    assert_eq!(service.get("/v1/reward-models/c").await.refusal(), (404, "unknown_model".into(), None));
+    assert_eq!(
+        (&one["state"], &one["default"], &one["problem"]),
+        (&json!("ready"), &json!(true), &json!(null))
+    );
+    assert_eq!(
+        (&one["model"]["version"], &one["model"]["scale"]),
+        (&json!("0123abcd"), &json!("logit"))
+    );
+    assert_eq!(
+        service.get("/v1/reward-models/c").await.refusal(),
+        (404, "unknown_model".into(), None)
+    );
 }
 
 #[tokio::test]
 async fn a_model_is_loaded_and_replaced() {
     let service = one("scalar");
     let put = async |name: &str, body: serde_json::Value| {
-        service.send(Method::PUT, &format!("/v1/reward-models/{name}"), body.to_string()).await
+        service
+            .send(
+                Method::PUT,
+                &format!("/v1/reward-models/{name}"),
+                body.to_string(),
+            )
+            .await
     };
     let body = json!({ "source": "Skywork/Skywork-Reward-V2-Qwen3-0.6B", "options": { "pooling": "hf_nonpad" } });
     let got = put("skywork", body).await;
     assert_eq!((got.status, &got.json()["version"]), (200, &json!("4567")));
-    assert_eq!(put("rm", json!({})).await.json()["source"], "org/rm", "the present source is read again");
+    assert_eq!(
+        put("rm", json!({})).await.json()["source"],
+        "org/rm",
+        "the present source is read again"
+    );
     {
         let loaded = service.models.loaded.lock().unwrap();
-        assert_eq!(loaded[0].1.options.as_ref().unwrap()["pooling"], "hf_nonpad");
+        assert_eq!(
+            loaded[0].1.options.as_ref().unwrap()["pooling"],
+            "hf_nonpad"
+        );
         assert_eq!(loaded[1].1, assay_core::reward_model::ModelLoad::default());
     }
-    assert_eq!(put("rm", json!({ "source": "/etc" })).await.refusal(), (422, "model_not_loadable".into(), None));
-    assert_eq!(put("rm", json!({ "sauce": "x" })).await.refusal().1, "invalid_field");
+    assert_eq!(
+        put("rm", json!({ "source": "/etc" })).await.refusal(),
+        (422, "model_not_loadable".into(), None)
+    );
+    assert_eq!(
+        put("rm", json!({ "sauce": "x" })).await.refusal().1,
+        "invalid_field"
+    );
     assert_eq!(put("new", json!({})).await.refusal().1, "unknown_model");
 }
 
 #[tokio::test]
 async fn a_model_is_taken_away() {
     let service = one("scalar");
-    let got = service.send(Method::DELETE, "/v1/reward-models/rm", String::new()).await;
+    let got = service
+        .send(Method::DELETE, "/v1/reward-models/rm", String::new())
+        .await;
     assert_eq!((got.status, got.json()), (200, json!({ "unloaded": "rm" })));
-    let again = service.send(Method::DELETE, "/v1/reward-models/rm", String::new()).await;
+    let again = service
+        .send(Method::DELETE, "/v1/reward-models/rm", String::new())
+        .await;
     assert_eq!(again.refusal().1, "unknown_model");
 }

@@ -19,48 +19,97 @@ async fn a_reply_names_the_version_and_the_scale_of_its_raw_numbers() {
     ]);
     let got = service.post(SCORE, &json!({ "items": items })).await;
     let body = got.json();
-    assert_eq!((&body["model"], &body["version"]), (&json!("rm"), &json!("0123abcd")));
-    assert_eq!((&body["scale"], &body["normalise"]), (&json!("logit"), &json!("sigmoid")));
+    assert_eq!(
+        (&body["model"], &body["version"]),
+        (&json!("rm"), &json!("0123abcd"))
+    );
+    assert_eq!(
+        (&body["scale"], &body["normalise"]),
+        (&json!("logit"), &json!("sigmoid"))
+    );
     let result = &body["results"][0];
-    assert_eq!((&result["id"], &result["index"], &result["last_ids"]), (&json!("a"), &json!(0), &json!([7, 8])));
+    assert_eq!(
+        (&result["id"], &result["index"], &result["last_ids"]),
+        (&json!("a"), &json!(0), &json!([7, 8]))
+    );
     assert!((result["score"].as_f64().unwrap() - 0.999_833).abs() < 1e-6);
     assert_eq!(body["usage"]["tokens"], 3 + 14 + 5 + 2);
-    // Neither 8.699999809265137 nor 8.7 rounded: the shortest decimal that reads back as the same 32-bit float.
-    for raw in [r#""raw":8.7,"#, r#""raw":-3.25,"#, r#""raw":0.1,"#, r#""raw":23.0,"#] {
+    // Neither 8.699999809265137 nor 8.7 rounded: the shortest decimal that reads back as the same
+    // 32-bit float.
+    for raw in [
+        r#""raw":8.7,"#,
+        r#""raw":-3.25,"#,
+        r#""raw":0.1,"#,
+        r#""raw":23.0,"#,
+    ] {
         assert!(got.text().contains(raw), "{raw}: {}", got.text());
     }
     assert!(matches!(
         &service.models.last_inputs()[0],
-        ModelInput::Rollout { prompt: Some(_), reference: Some(_), .. }
+        ModelInput::Rollout {
+            prompt: Some(_),
+            reference: Some(_),
+            ..
+        }
     ));
 }
 
 #[tokio::test]
 async fn every_head_shows_what_is_its_own() {
     let result = async |head: &'static str, text: &str| {
-        one(head).post(SCORE, &json!({ "items": [{ "text": text }] })).await.json()["results"][0].clone()
+        one(head)
+            .post(SCORE, &json!({ "items": [{ "text": text }] }))
+            .await
+            .json()["results"][0]
+            .clone()
     };
     let steps = result("steps", "0.5").await;
-    assert_eq!((&steps["steps"], &steps["raw"]), (&json!([0.75, 0.5]), &json!(0.5)));
+    assert_eq!(
+        (&steps["steps"], &steps["raw"]),
+        (&json!([0.75, 0.5]), &json!(0.5))
+    );
     let labels = result("labels", "0.75").await;
-    assert_eq!((&labels["labels"], &labels["raw"]), (&json!({ "A": 0.75, "B": 0.25 }), &json!(0.75)));
+    assert_eq!(
+        (&labels["labels"], &labels["raw"]),
+        (&json!({ "A": 0.75, "B": 0.25 }), &json!(0.75))
+    );
     let classes = result("classes", "5").await;
-    assert_eq!((&classes["classes"], &classes["raw"]), (&json!([-100.0, 5.0, 0.0]), &Value::Null));
+    assert_eq!(
+        (&classes["classes"], &classes["raw"]),
+        (&json!([-100.0, 5.0, 0.0]), &Value::Null)
+    );
     let embedding = result("embedding", "4").await;
-    assert_eq!((&embedding["embedding"], &embedding["score"]), (&json!([3.0, 4.0]), &Value::Null));
+    assert_eq!(
+        (&embedding["embedding"], &embedding["score"]),
+        (&json!([3.0, 4.0]), &Value::Null)
+    );
     assert!(embedding.get("steps").is_none() && embedding.get("error").is_none());
 }
 
 #[tokio::test]
 async fn an_input_that_cannot_be_read_costs_no_other() {
     let service = one("scalar");
-    let items =
-        json!([{ "text": "1" }, { "text": "x".repeat(MAX_TOKENS + 1) }, { "ids": [99] }, { "text": "overflow" }]);
+    let items = json!([{ "text": "1" }, { "text": "x".repeat(MAX_TOKENS + 1) }, { "ids": [99] }, { "text": "overflow" }]);
     let body = service.post(SCORE, &json!({ "items": items })).await.json();
-    let codes: Vec<_> =
-        body["results"].as_array().unwrap().iter().map(|result| result["error"]["code"].clone()).collect();
-    assert_eq!(codes, [json!(null), json!("too_long"), json!("unreadable"), json!("internal")]);
-    assert_eq!((&body["results"][0]["raw"], body["results"][1].get("raw")), (&json!(1.0), None));
+    let codes: Vec<_> = body["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|result| result["error"]["code"].clone())
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            json!(null),
+            json!("too_long"),
+            json!("unreadable"),
+            json!("internal")
+        ]
+    );
+    assert_eq!(
+        (&body["results"][0]["raw"], body["results"][1].get("raw")),
+        (&json!(1.0), None)
+    );
     assert_eq!(body["results"][1]["index"], 1);
 }
 
@@ -74,7 +123,10 @@ async fn what_is_asked_reaches_the_model() {
     assert_eq!(reply["warnings"][0]["pointer"], "/speed");
     let asked = service.models.asked.lock().unwrap();
     let asked = asked.last().unwrap();
-    assert_eq!((asked.model.as_deref(), asked.truncate), (Some("rm"), Truncate::Left));
+    assert_eq!(
+        (asked.model.as_deref(), asked.truncate),
+        (Some("rm"), Truncate::Left)
+    );
     assert_eq!(asked.patience, Some(Duration::from_millis(250)));
 }
 
@@ -83,19 +135,43 @@ async fn every_refusal_has_its_code() {
     let service = one("scalar");
     let ask = async |path: &str, body: Value| service.post(path, &body).await.refusal();
     let text = || json!({ "items": [{ "text": "1" }] });
-    assert_eq!(ask("/v1/reward-models/other/score", text()).await.1, "unknown_model");
-    assert_eq!(ask("/v1/reward-models/a%0Ab/score", text()).await.1, "invalid_parameter");
+    assert_eq!(
+        ask("/v1/reward-models/other/score", text()).await.1,
+        "unknown_model"
+    );
+    assert_eq!(
+        ask("/v1/reward-models/a%0Ab/score", text()).await.1,
+        "invalid_parameter"
+    );
     let other = json!({ "items": [{ "text": "1" }], "expected_version": "9" });
-    assert_eq!(ask(SCORE, other).await, (409, "model_version_mismatch".into(), None));
+    assert_eq!(
+        ask(SCORE, other).await,
+        (409, "model_version_mismatch".into(), None)
+    );
     let two = json!({ "items": [{ "text": "1" }, { "text": "1", "ids": [1] }] });
-    assert_eq!(ask(SCORE, two).await, (422, "invalid_field".into(), Some("/items/1/ids".into())));
+    assert_eq!(
+        ask(SCORE, two).await,
+        (422, "invalid_field".into(), Some("/items/1/ids".into()))
+    );
     assert_eq!(ask(SCORE, json!({ "items": [] })).await.1, "empty_batch");
     for (error, expected) in [
-        (ModelError::Unavailable("it is loading".into()), (503, "model_unavailable")),
-        (ModelError::TooLarge { tokens: 2, limit: 1 }, (413, "too_many_items")),
+        (
+            ModelError::Unavailable("it is loading".into()),
+            (503, "model_unavailable"),
+        ),
+        (
+            ModelError::TooLarge {
+                tokens: 2,
+                limit: 1,
+            },
+            (413, "too_many_items"),
+        ),
         (ModelError::Expired, (504, "deadline_exceeded")),
         (ModelError::ShuttingDown, (503, "shutting_down")),
-        (ModelError::Device("the device is gone".into()), (500, "internal")),
+        (
+            ModelError::Device("the device is gone".into()),
+            (500, "internal"),
+        ),
     ] {
         *service.models.error.lock().unwrap() = Some(error);
         let (status, code, _) = ask(SCORE, text()).await;
@@ -105,17 +181,29 @@ async fn every_refusal_has_its_code() {
 
 #[tokio::test]
 async fn a_full_model_says_when_to_come_again() {
-    let got = busy().post(SCORE, &json!({ "items": [{ "text": "1" }] })).await;
+    let got = busy()
+        .post(SCORE, &json!({ "items": [{ "text": "1" }] }))
+        .await;
     assert_eq!(got.refusal(), (429, "overloaded".into(), None));
     assert_eq!(got.header("retry-after"), Some("7"));
 }
 
 #[tokio::test]
 async fn more_items_than_a_batch_may_have_are_refused() {
-    let limits = ApiLimits { batch_items: 2, ..ApiLimits::default() };
+    let limits = ApiLimits {
+        batch_items: 2,
+        ..ApiLimits::default()
+    };
     let service = service_with(vec![model("rm", "scalar")], limits);
     let items = json!([{ "text": "1" }, { "text": "1" }, { "text": "1" }]);
-    assert_eq!(service.post(SCORE, &json!({ "items": items })).await.refusal().1, "too_many_items");
+    assert_eq!(
+        service
+            .post(SCORE, &json!({ "items": items }))
+            .await
+            .refusal()
+            .1,
+        "too_many_items"
+    );
 }
 
 #[tokio::test]
@@ -123,7 +211,14 @@ async fn models_are_told_apart_by_name() {
     let service = service(vec![model("a", "scalar"), model("b", "labels")]);
     let scale = async |name: &str| {
         let path = format!("/v1/reward-models/{name}/score");
-        service.post(&path, &json!({ "items": [{ "text": "0.5" }] })).await.json()["scale"].clone()
+        service
+            .post(&path, &json!({ "items": [{ "text": "0.5" }] }))
+            .await
+            .json()["scale"]
+            .clone()
     };
-    assert_eq!((scale("a").await, scale("b").await), (json!("logit"), json!("probability")));
+    assert_eq!(
+        (scale("a").await, scale("b").await),
+        (json!("logit"), json!("probability"))
+    );
 }

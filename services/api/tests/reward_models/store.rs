@@ -23,7 +23,11 @@ impl Recorder for Memory {
             if let Event::Collected(collected) = event {
                 let pair = serde_json::from_slice(&body.content).unwrap();
                 let number = kept.len() as u64 + 1;
-                kept.push(StoredPair { number, collected: collected.clone(), pair });
+                kept.push(StoredPair {
+                    number,
+                    collected: collected.clone(),
+                    pair,
+                });
             }
         }
         Box::pin(ready(Ok(())))
@@ -35,24 +39,51 @@ impl Recorder for Memory {
 }
 
 fn nothing<T: Send + 'static>() -> BoxFuture<'static, Result<T, StoreError>> {
-    Box::pin(ready(Err(StoreError::Unavailable("this record keeps pairs only".to_owned()))))
+    Box::pin(ready(Err(StoreError::Unavailable(
+        "this record keeps pairs only".to_owned(),
+    ))))
 }
 
 impl Reader for Memory {
-    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
         let kept = self.0.lock().unwrap();
-        let of_model: Vec<Hash> =
-            kept.iter().filter(|pair| pair.collected.model == model).map(|pair| pair.collected.pair).collect();
-        let known = pairs.iter().copied().filter(|pair| of_model.contains(pair)).collect();
-        Box::pin(ready(Ok(KnownPairs { known, total: of_model.len() as u64 })))
+        let of_model: Vec<Hash> = kept
+            .iter()
+            .filter(|pair| pair.collected.model == model)
+            .map(|pair| pair.collected.pair)
+            .collect();
+        let known = pairs
+            .iter()
+            .copied()
+            .filter(|pair| of_model.contains(pair))
+            .collect();
+        Box::pin(ready(Ok(KnownPairs {
+            known,
+            total: of_model.len() as u64,
+        })))
     }
 
-    fn pairs<'a>(&'a self, model: &'a str, after: u64, limit: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+    fn pairs<'a>(
+        &'a self,
+        model: &'a str,
+        after: u64,
+        limit: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
         let kept = self.0.lock().unwrap();
-        let mut left =
-            kept.iter().filter(|pair| pair.collected.model == model && pair.number > after).cloned().peekable();
+        let mut left = kept
+            .iter()
+            .filter(|pair| pair.collected.model == model && pair.number > after)
+            .cloned()
+            .peekable();
         let pairs = left.by_ref().take(limit as usize).collect();
-        Box::pin(ready(Ok(PairPage { pairs, more: left.peek().is_some() })))
+        Box::pin(ready(Ok(PairPage {
+            pairs,
+            more: left.peek().is_some(),
+        })))
     }
 
     fn grade(&self, _: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
@@ -112,7 +143,11 @@ impl Reader for Memory {
         nothing()
     }
 
-    fn dataset_checks(&self, _: Option<BatchId>, _: u32) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+    fn dataset_checks(
+        &self,
+        _: Option<BatchId>,
+        _: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
         nothing()
     }
 

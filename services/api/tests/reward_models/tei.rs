@@ -1,4 +1,5 @@
-//! `/compat/tei`, asked as huggingface_hub's `InferenceClient` and text-embeddings-inference's own load tests ask version 1.9.
+//! `/compat/tei`, asked as huggingface_hub's `InferenceClient` and text-embeddings-inference's own
+//! load tests ask version 1.9.
 
 use assay_core::reward_model::{ModelError, ModelInput, Truncate};
 use serde_json::{Value, json};
@@ -10,26 +11,64 @@ const PREDICT: &str = "/compat/tei/predict";
 #[tokio::test]
 async fn raw_scores_are_raw_and_others_squeezed() {
     let service = one("scalar");
-    let got = service.post(PREDICT, &json!({ "inputs": "8.7", "raw_scores": true })).await;
+    let got = service
+        .post(PREDICT, &json!({ "inputs": "8.7", "raw_scores": true }))
+        .await;
     assert_eq!(got.text(), r#"[{"score":8.7,"label":"LABEL_0"}]"#);
-    assert_eq!((got.header("assay-model-version"), got.header("assay-scale")), (Some("0123abcd"), Some("logit")));
-    let squeezed = service.post(PREDICT, &json!({ "inputs": "0" })).await.json();
+    assert_eq!(
+        (got.header("assay-model-version"), got.header("assay-scale")),
+        (Some("0123abcd"), Some("logit"))
+    );
+    let squeezed = service
+        .post(PREDICT, &json!({ "inputs": "0" }))
+        .await
+        .json();
     assert_eq!(squeezed, json!([{ "score": 0.5, "label": "LABEL_0" }]));
-    let probability = one("labels").post(PREDICT, &json!({ "inputs": "0.25" })).await.json();
-    assert_eq!(probability, json!([{ "score": 0.75, "label": "B" }, { "score": 0.25, "label": "A" }]));
-    let steps = one("steps").post(PREDICT, &json!({ "inputs": "0.25" })).await.json();
-    assert_eq!(steps, json!([{ "score": 0.25, "label": "LABEL_0" }]), "a probability is not squeezed again");
+    let probability = one("labels")
+        .post(PREDICT, &json!({ "inputs": "0.25" }))
+        .await
+        .json();
+    assert_eq!(
+        probability,
+        json!([{ "score": 0.75, "label": "B" }, { "score": 0.25, "label": "A" }])
+    );
+    let steps = one("steps")
+        .post(PREDICT, &json!({ "inputs": "0.25" }))
+        .await
+        .json();
+    assert_eq!(
+        steps,
+        json!([{ "score": 0.25, "label": "LABEL_0" }]),
+        "a probability is not squeezed again"
+    );
 }
 
-/// The peer subtracts the entry of largest magnitude before its softmax, which overflows for logits such as these and fails the call.
+/// The peer subtracts the entry of largest magnitude before its softmax, which overflows for logits
+/// such as these and fails the call.
 #[tokio::test]
 async fn a_softmax_of_far_logits_is_finite_and_sorted() {
-    let got = one("classes").post(PREDICT, &json!({ "inputs": "5" })).await.json();
-    let labels: Vec<_> = got.as_array().unwrap().iter().map(|class| class["label"].clone()).collect();
+    let got = one("classes")
+        .post(PREDICT, &json!({ "inputs": "5" }))
+        .await
+        .json();
+    let labels: Vec<_> = got
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|class| class["label"].clone())
+        .collect();
     assert_eq!(labels, ["middling", "good", "bad"]);
-    let sum: f64 = got.as_array().unwrap().iter().map(|class| class["score"].as_f64().unwrap()).sum();
+    let sum: f64 = got
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|class| class["score"].as_f64().unwrap())
+        .sum();
     assert!((sum - 1.0).abs() < 1e-6, "{got}");
-    let raw = one("classes").post(PREDICT, &json!({ "inputs": "5", "raw_scores": true })).await.json();
+    let raw = one("classes")
+        .post(PREDICT, &json!({ "inputs": "5", "raw_scores": true }))
+        .await
+        .json();
     assert_eq!(raw[2], json!({ "score": -100.0, "label": "bad" }));
 }
 
@@ -37,26 +76,45 @@ async fn a_softmax_of_far_logits_is_finite_and_sorted() {
 async fn a_list_of_two_strings_is_a_pair_and_a_list_of_lists_a_batch() {
     let service = one("scalar");
     let asked = async |inputs: Value| {
-        let got = service.post(PREDICT, &json!({ "inputs": inputs, "raw_scores": true })).await.json();
+        let got = service
+            .post(PREDICT, &json!({ "inputs": inputs, "raw_scores": true }))
+            .await
+            .json();
         (service.models.last_inputs(), got)
     };
     let (inputs, got) = asked(json!(["a 1", "b 2"])).await;
     assert_eq!(inputs, [ModelInput::Pair("a 1".into(), "b 2".into())]);
     assert_eq!(got[0]["score"], 2.0);
     let (inputs, got) = asked(json!([["a 1"], ["b 2", "c 3"]])).await;
-    assert_eq!(inputs, [ModelInput::Text("a 1".into()), ModelInput::Pair("b 2".into(), "c 3".into())]);
-    assert_eq!((&got[0][0]["score"], &got[1][0]["score"]), (&json!(1.0), &json!(3.0)));
+    assert_eq!(
+        inputs,
+        [
+            ModelInput::Text("a 1".into()),
+            ModelInput::Pair("b 2".into(), "c 3".into())
+        ]
+    );
+    assert_eq!(
+        (&got[0][0]["score"], &got[1][0]["score"]),
+        (&json!(1.0), &json!(3.0))
+    );
     let (_, got) = asked(json!([["a 1"]])).await;
     assert_eq!(got[0][0]["score"], 1.0, "a batch of one is a batch");
 }
 
-/// The peer admits each input of a batch on its own: 600 never fit into its 512 places, and one that is refused fails all.
+/// The peer admits each input of a batch on its own: 600 never fit into its 512 places, and one
+/// that is refused fails all.
 #[tokio::test]
 async fn six_hundred_inputs_are_admitted_together() {
     let service = one("scalar");
     let inputs: Vec<_> = (0..600).map(|n| [n.to_string()]).collect();
-    let got = service.post(PREDICT, &json!({ "inputs": inputs, "raw_scores": true })).await.json();
-    assert_eq!((got.as_array().unwrap().len(), &got[599][0]["score"]), (600, &json!(599.0)));
+    let got = service
+        .post(PREDICT, &json!({ "inputs": inputs, "raw_scores": true }))
+        .await
+        .json();
+    assert_eq!(
+        (got.as_array().unwrap().len(), &got[599][0]["score"]),
+        (600, &json!(599.0))
+    );
     assert_eq!(service.models.asked.lock().unwrap().len(), 1);
 }
 
@@ -64,18 +122,42 @@ async fn six_hundred_inputs_are_admitted_together() {
 async fn refusals_are_in_the_peer_s_words() {
     let refused = async |service: &crate::fixtures::Service, inputs: Value| {
         let got = service.post(PREDICT, &json!({ "inputs": inputs })).await;
-        (got.status, got.json()["error_type"].as_str().unwrap().to_owned())
+        (
+            got.status,
+            got.json()["error_type"].as_str().unwrap().to_owned(),
+        )
     };
     let service = one("scalar");
-    assert_eq!(refused(&service, json!("x".repeat(MAX_TOKENS + 1))).await, (422, "Validation".into()));
-    assert_eq!(refused(&service, json!(["a", "b", "c"])).await, (422, "Validation".into()));
-    assert_eq!(refused(&service, json!(7)).await, (422, "Validation".into()));
+    assert_eq!(
+        refused(&service, json!("x".repeat(MAX_TOKENS + 1))).await,
+        (422, "Validation".into())
+    );
+    assert_eq!(
+        refused(&service, json!(["a", "b", "c"])).await,
+        (422, "Validation".into())
+    );
+    assert_eq!(
+        refused(&service, json!(7)).await,
+        (422, "Validation".into())
+    );
     assert_eq!(refused(&service, json!([])).await, (400, "Empty".into()));
-    assert_eq!(refused(&service, json!("overflow")).await, (424, "Backend".into()));
-    assert_eq!(refused(&one("embedding"), json!("1")).await, (424, "Backend".into()));
-    assert_eq!(refused(&busy(), json!("1")).await, (429, "Overloaded".into()));
+    assert_eq!(
+        refused(&service, json!("overflow")).await,
+        (424, "Backend".into())
+    );
+    assert_eq!(
+        refused(&one("embedding"), json!("1")).await,
+        (424, "Backend".into())
+    );
+    assert_eq!(
+        refused(&busy(), json!("1")).await,
+        (429, "Overloaded".into())
+    );
     *service.models.error.lock().unwrap() = Some(ModelError::Unavailable("it is loading".into()));
-    assert_eq!(refused(&service, json!("1")).await, (503, "Unhealthy".into()));
+    assert_eq!(
+        refused(&service, json!("1")).await,
+        (503, "Unhealthy".into())
+    );
 }
 
 #[tokio::test]
@@ -83,10 +165,20 @@ async fn long_inputs_are_cut_where_the_request_says() {
     let service = one("scalar");
     let asked = async |body: Value| {
         service.post(PREDICT, &body).await;
-        service.models.asked.lock().unwrap().last().unwrap().truncate
+        service
+            .models
+            .asked
+            .lock()
+            .unwrap()
+            .last()
+            .unwrap()
+            .truncate
     };
     assert_eq!(asked(json!({ "inputs": "1" })).await, Truncate::Refuse);
-    assert_eq!(asked(json!({ "inputs": "1", "truncate": true })).await, Truncate::Right);
+    assert_eq!(
+        asked(json!({ "inputs": "1", "truncate": true })).await,
+        Truncate::Right
+    );
     let left = json!({ "inputs": "1", "truncate": true, "truncation_direction": "Left" });
     assert_eq!(asked(left).await, Truncate::Left);
 }
@@ -100,31 +192,70 @@ async fn texts_are_ranked_best_first() {
         got.text(),
         r#"[{"index":1,"text":"b 3","score":3.0},{"index":2,"text":"c 2","score":2.0},{"index":0,"text":"a 1","score":1.0}]"#
     );
-    assert_eq!(service.models.last_inputs()[0], ModelInput::Pair("q".into(), "a 1".into()));
-    let got = service.post("/compat/tei/rerank", &json!({ "query": "q", "texts": ["0"] })).await.json();
+    assert_eq!(
+        service.models.last_inputs()[0],
+        ModelInput::Pair("q".into(), "a 1".into())
+    );
+    let got = service
+        .post(
+            "/compat/tei/rerank",
+            &json!({ "query": "q", "texts": ["0"] }),
+        )
+        .await
+        .json();
     assert_eq!(got, json!([{ "index": 0, "score": 0.5 }]));
-    let empty = service.post("/compat/tei/rerank", &json!({ "query": "q", "texts": [] })).await;
-    assert_eq!((empty.status, &empty.json()["error_type"]), (400, &json!("Empty")));
+    let empty = service
+        .post("/compat/tei/rerank", &json!({ "query": "q", "texts": [] }))
+        .await;
+    assert_eq!(
+        (empty.status, &empty.json()["error_type"]),
+        (400, &json!("Empty"))
+    );
 }
 
 #[tokio::test]
 async fn embeddings_have_length_one_unless_asked_otherwise() {
     let service = one("embedding");
-    let got = service.post("/compat/tei/embed", &json!({ "inputs": ["4", "0"] })).await;
+    let got = service
+        .post("/compat/tei/embed", &json!({ "inputs": ["4", "0"] }))
+        .await;
     assert_eq!(got.text(), "[[0.6,0.8],[1.0,0.0]]");
-    let got = service.post("/compat/tei/embed", &json!({ "inputs": "4", "normalize": false })).await;
+    let got = service
+        .post(
+            "/compat/tei/embed",
+            &json!({ "inputs": "4", "normalize": false }),
+        )
+        .await;
     assert_eq!(got.text(), "[[3.0,4.0]]");
-    assert_eq!(one("scalar").post("/compat/tei/embed", &json!({ "inputs": "4" })).await.status, 424);
+    assert_eq!(
+        one("scalar")
+            .post("/compat/tei/embed", &json!({ "inputs": "4" }))
+            .await
+            .status,
+        424
+    );
 }
 
 #[tokio::test]
 async fn the_model_is_described_and_its_health_told() {
     let info = one("classes").get("/compat/tei/info").await.json();
-    assert_eq!((&info["model_id"], &info["model_dtype"]), (&json!("org/rm"), &json!("float32")));
-    assert_eq!(info["model_type"]["classifier"]["id2label"], json!({ "0": "bad", "1": "middling", "2": "good" }));
+    assert_eq!(
+        (&info["model_id"], &info["model_dtype"]),
+        (&json!("org/rm"), &json!("float32"))
+    );
+    assert_eq!(
+        info["model_type"]["classifier"]["id2label"],
+        json!({ "0": "bad", "1": "middling", "2": "good" })
+    );
     let info = one("scalar").get("/compat/tei/info").await.json();
-    assert_eq!(info["model_type"]["reranker"]["label2id"], json!({ "LABEL_0": 0 }));
+    assert_eq!(
+        info["model_type"]["reranker"]["label2id"],
+        json!({ "LABEL_0": 0 })
+    );
     assert_eq!(one("scalar").get("/compat/tei/health").await.status, 200);
     let none = crate::fixtures::service(Vec::new());
-    assert_eq!(none.get("/compat/tei/health").await.json()["error_type"], "Unhealthy");
+    assert_eq!(
+        none.get("/compat/tei/health").await.json()["error_type"],
+        "Unhealthy"
+    );
 }

@@ -1,4 +1,5 @@
-//! `duplicate-id`: two rows have one id, so that rollouts and findings of one are taken for those of the other.
+//! `duplicate-id`: two rows have one id, so that rollouts and findings of one are taken for those
+//! of the other.
 
 use std::collections::HashSet;
 
@@ -7,8 +8,11 @@ use super::{Code, Severity, Sink, Survey};
 use crate::examined::Examined;
 use crate::words::hash;
 
-pub(super) const CODE: Code =
-    Code { name: "duplicate-id", severity: Severity::Error, title: "an earlier row of the dataset has the same id" };
+pub(super) const CODE: Code = Code {
+    name: "duplicate-id",
+    severity: Severity::Error,
+    title: "an earlier row of the dataset has the same id",
+};
 
 /// Ids of the rows so far.
 #[derive(Default)]
@@ -22,7 +26,12 @@ impl Survey for Ids {
         }
         let id = hash(row.key.as_bytes()) ^ hash(row.place.dataset.as_bytes()).rotate_left(1);
         if self.0.contains(&id) {
-            sink.tell(&CODE, &row.place, &row.key, format!("an earlier row has the id `{}` as well", row.key));
+            sink.tell(
+                &CODE,
+                &row.place,
+                &row.key,
+                format!("an earlier row has the id `{}` as well", row.key),
+            );
         } else if self.0.len() < MOST_ROWS {
             self.0.insert(id);
         }

@@ -5,11 +5,17 @@ use assay_core::{ErrorCode, Fault};
 use super::{Code, Severity, Sink};
 use crate::examined::Examined;
 
-pub(super) const CODE: Code =
-    Code { name: "gold-not-parsed", severity: Severity::Error, title: "the grader cannot read the gold" };
+pub(super) const CODE: Code = Code {
+    name: "gold-not-parsed",
+    severity: Severity::Error,
+    title: "the grader cannot read the gold",
+};
 
 pub(super) fn applies(fault: &Fault) -> bool {
-    matches!(fault.code, ErrorCode::GoldUnparsable | ErrorCode::GoldTooCostly)
+    matches!(
+        fault.code,
+        ErrorCode::GoldUnparsable | ErrorCode::GoldTooCostly
+    )
 }
 
 pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {

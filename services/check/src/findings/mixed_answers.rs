@@ -34,7 +34,8 @@ enum Kind {
 impl Kind {
     fn of(gold: &str) -> Self {
         let gold = gold.trim().trim_matches('$').trim();
-        let figure = |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | ',' | '/' | '%' | ' ');
+        let figure =
+            |c: char| c.is_ascii_digit() || matches!(c, '-' | '+' | '.' | ',' | '/' | '%' | ' ');
         if gold.chars().all(figure) {
             return Self::Number;
         }
@@ -68,31 +69,52 @@ struct Seen {
 
 impl Survey for Answers {
     fn note(&mut self, row: &Examined, _sink: &mut Sink<'_>) {
-        let (Some("math"), Ok(subject)) = (row.kind(), &row.made) else { return };
+        let (Some("math"), Ok(subject)) = (row.kind(), &row.made) else {
+            return;
+        };
         // A gold that cannot be graded is told as such.
         let is_gold = |purpose| matches!(purpose, Purpose::Gold { .. });
-        if !row.graded().any(|(answer, graded)| is_gold(answer.purpose) && graded.pass) {
+        if !row
+            .graded()
+            .any(|(answer, graded)| is_gold(answer.purpose) && graded.pass)
+        {
             return;
         }
-        let Some(gold) = subject.body.get("answer").and_then(serde_json::Value::as_str) else { return };
+        let Some(gold) = subject
+            .body
+            .get("answer")
+            .and_then(serde_json::Value::as_str)
+        else {
+            return;
+        };
         if gold_missing::applies(gold) {
             return;
         }
         let seen = self.0.entry(Kind::of(gold)).or_default();
         seen.count += 1;
         if seen.first.len() < MOST {
-            seen.first.push((row.place.clone(), row.key.clone(), shown(gold)));
+            seen.first
+                .push((row.place.clone(), row.key.clone(), shown(gold)));
         }
     }
 
     fn finish(&mut self, sink: &mut Sink<'_>) {
         let all: u64 = self.0.values().map(|seen| seen.count).sum();
-        let rule = self.0.iter().find(|(_, seen)| seen.count * 100 >= all * RULE).map(|(kind, _)| *kind);
-        let Some(rule) = rule.filter(|_| all >= FEWEST) else { return };
+        let rule = self
+            .0
+            .iter()
+            .find(|(_, seen)| seen.count * 100 >= all * RULE)
+            .map(|(kind, _)| *kind);
+        let Some(rule) = rule.filter(|_| all >= FEWEST) else {
+            return;
+        };
         for (kind, seen) in self.0.iter().filter(|(kind, _)| **kind != rule) {
             for (place, key, gold) in &seen.first {
-                let message =
-                    format!("the gold `{gold}` is {}, and nearly all others are {}", kind.name(), rule.name());
+                let message = format!(
+                    "the gold `{gold}` is {}, and nearly all others are {}",
+                    kind.name(),
+                    rule.name()
+                );
                 sink.tell(&CODE, place, key, message);
             }
         }

@@ -3,4 +3,8 @@
 
 use super::{Code, Severity};
 
-pub(super) const CODE: Code = Code { name: "never-solved", severity: Severity::Warning, title: "no rollout is right" };
+pub(super) const CODE: Code = Code {
+    name: "never-solved",
+    severity: Severity::Warning,
+    title: "no rollout is right",
+};

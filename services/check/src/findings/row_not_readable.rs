@@ -2,5 +2,8 @@
 
 use super::{Code, Severity};
 
-pub(crate) const CODE: Code =
-    Code { name: "row-not-readable", severity: Severity::Error, title: "the row cannot be read" };
+pub(crate) const CODE: Code = Code {
+    name: "row-not-readable",
+    severity: Severity::Error,
+    title: "the row cannot be read",
+};

@@ -24,7 +24,14 @@ pub(crate) struct Sink<'a> {
 impl<'a> Sink<'a> {
     pub(crate) fn new(options: &'a Options) -> Self {
         let (findings, counts) = (Vec::new(), BTreeMap::new());
-        Self { options, findings, counts, known: 0, ignored: 0, untold: 0 }
+        Self {
+            options,
+            findings,
+            counts,
+            known: 0,
+            ignored: 0,
+            untold: 0,
+        }
     }
 
     /// Tells a finding of the row `key` at `place`.
@@ -42,6 +49,11 @@ impl<'a> Sink<'a> {
             self.untold += 1;
             return;
         }
-        self.findings.push(Finding { code, place: place.clone(), key: key.to_owned(), message });
+        self.findings.push(Finding {
+            code,
+            place: place.clone(),
+            key: key.to_owned(),
+            message,
+        });
     }
 }

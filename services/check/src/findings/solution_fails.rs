@@ -6,8 +6,11 @@ use super::{Code, Severity, Sink, told};
 use crate::examined::Examined;
 use crate::probes::Purpose;
 
-pub(super) const CODE: Code =
-    Code { name: "solution-fails", severity: Severity::Error, title: "the reference solution does not pass" };
+pub(super) const CODE: Code = Code {
+    name: "solution-fails",
+    severity: Severity::Error,
+    title: "the reference solution does not pass",
+};
 
 /// How the grader of programs begins what it says of a task's own `reference`.
 const REFERENCE: &str = "the reference program ";
@@ -23,8 +26,15 @@ pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
         }
         return;
     }
-    let wrong = row.graded().find(|(answer, graded)| answer.purpose == Purpose::Solution && !graded.pass);
+    let wrong = row
+        .graded()
+        .find(|(answer, graded)| answer.purpose == Purpose::Solution && !graded.pass);
     if let Some((_, graded)) = wrong {
-        sink.tell(&CODE, &row.place, &row.key, format!("the solution is graded {}", told(graded)));
+        sink.tell(
+            &CODE,
+            &row.place,
+            &row.key,
+            format!("the solution is graded {}", told(graded)),
+        );
     }
 }

@@ -3,5 +3,8 @@
 
 use super::{Code, Severity};
 
-pub(crate) const CODE: Code =
-    Code { name: "task-not-made", severity: Severity::Error, title: "the template makes no task of the row" };
+pub(crate) const CODE: Code = Code {
+    name: "task-not-made",
+    severity: Severity::Error,
+    title: "the template makes no task of the row",
+};

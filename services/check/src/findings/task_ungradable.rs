@@ -1,5 +1,5 @@
-//! `task-ungradable`: the grader accepts the shape of the task and cannot grade by its content, so every rollout of the row is
-//! `ungradable`.
+//! `task-ungradable`: the grader accepts the shape of the task and cannot grade by its content, so
+//! every rollout of the row is `ungradable`.
 
 use super::{Code, Severity, Sink, gold_not_parsed, solution_fails, sql_gold_ambiguous};
 use crate::examined::Examined;
@@ -11,7 +11,9 @@ pub(super) const CODE: Code = Code {
 };
 
 pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
-    let (Some(kind), Some(fault)) = (row.kind(), row.fault()) else { return };
+    let (Some(kind), Some(fault)) = (row.kind(), row.fault()) else {
+        return;
+    };
     let otherwise = gold_not_parsed::applies(fault)
         || sql_gold_ambiguous::applies(kind, fault)
         || solution_fails::applies(kind, fault);

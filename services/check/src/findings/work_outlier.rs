@@ -1,5 +1,5 @@
-//! `work-outlier`: grading a right answer takes many times the work it takes elsewhere in the dataset. Work is counted, not timed, so
-//! the finding is the same on every machine.
+//! `work-outlier`: grading a right answer takes many times the work it takes elsewhere in the
+//! dataset. Work is counted, not timed, so the finding is the same on every machine.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -21,7 +21,8 @@ const FEWEST: u64 = 20;
 /// Share of the rows, in hundredths, whose work is the measure.
 const RULE: u64 = 90;
 
-/// How many times that work is told. The heaviest program of HumanEval takes 1,065 times the work of nine in ten others.
+/// How many times that work is told. The heaviest program of HumanEval takes 1,065 times the work
+/// of nine in ten others.
 const TIMES: u64 = 2_000;
 
 /// The least measure, in units of work: below it rows differ by much and cost nothing.
@@ -60,13 +61,18 @@ fn end(class: u32) -> u64 {
 impl Survey for Works {
     fn note(&mut self, row: &Examined, _sink: &mut Sink<'_>) {
         let Some(kind) = row.kind() else { return };
-        let right =
-            row.graded().filter(|(answer, _)| matches!(answer.purpose, Purpose::Gold { .. } | Purpose::Solution));
-        let Some(work) = right.map(|(_, graded)| graded.work).max() else { return };
+        let right = row.graded().filter(|(answer, _)| {
+            matches!(answer.purpose, Purpose::Gold { .. } | Purpose::Solution)
+        });
+        let Some(work) = right.map(|(_, graded)| graded.work).max() else {
+            return;
+        };
         if !self.0.contains_key(kind) {
             self.0.insert(kind.to_owned(), Seen::default());
         }
-        let Some(seen) = self.0.get_mut(kind) else { return };
+        let Some(seen) = self.0.get_mut(kind) else {
+            return;
+        };
         seen.rows += 1;
         *seen.classes.entry(class(work)).or_default() += 1;
         let least = seen.most.peek().map_or(0, |Reverse((work, ..))| *work);
@@ -88,13 +94,26 @@ impl Survey for Works {
                 passed += **rows;
                 passed * 100 >= seen.rows * RULE
             });
-            let Some(rule) = rule.map(|(class, _)| end(*class).max(LEAST)) else { continue };
-            let mut most: Vec<_> = seen.most.iter().map(|Reverse((work, number, key))| (*number, *work, key)).collect();
+            let Some(rule) = rule.map(|(class, _)| end(*class).max(LEAST)) else {
+                continue;
+            };
+            let mut most: Vec<_> = seen
+                .most
+                .iter()
+                .map(|Reverse((work, number, key))| (*number, *work, key))
+                .collect();
             most.sort_unstable();
-            for (number, work, key) in most.into_iter().filter(|(_, work, _)| *work >= rule.saturating_mul(TIMES)) {
-                let Some(place) = seen.places.get(&number) else { continue };
-                let message =
-                    format!("grading it takes {work} units of work, and nine in ten rows take at most {rule}");
+            for (number, work, key) in most
+                .into_iter()
+                .filter(|(_, work, _)| *work >= rule.saturating_mul(TIMES))
+            {
+                let Some(place) = seen.places.get(&number) else {
+                    continue;
+                };
+                let message = format!(
+                    "grading it takes {work} units of work, and nine in ten rows take at most \
+                     {rule}"
+                );
                 sink.tell(&CODE, place, key, message);
             }
         }

@@ -18,6 +18,14 @@ struct Whole<'r> {
 }
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
-    let whole = Whole { errors: report.of(Severity::Error), warnings: report.of(Severity::Warning), report };
-    writeln!(out, "{}", visible::json(&serde_json::to_string_pretty(&whole)?))
+    let whole = Whole {
+        errors: report.of(Severity::Error),
+        warnings: report.of(Severity::Warning),
+        report,
+    };
+    writeln!(
+        out,
+        "{}",
+        visible::json(&serde_json::to_string_pretty(&whole)?)
+    )
 }

@@ -11,16 +11,32 @@ const LISTED: usize = 100;
 
 pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "## Datasets checked\n\n{}\n", cell(&summary(report)))?;
-    writeln!(out, "| dataset | revision | rows | checked | tasks | wrong answers told |\n|---|---|---|---|---|---|")?;
+    writeln!(
+        out,
+        "| dataset | revision | rows | checked | tasks | wrong answers told \
+         |\n|---|---|---|---|---|---|"
+    )?;
     for dataset in &report.datasets {
-        let tasks: Vec<String> = dataset.tasks.iter().map(|(kind, count)| format!("{count} `{kind}`")).collect();
+        let tasks: Vec<String> = dataset
+            .tasks
+            .iter()
+            .map(|(kind, count)| format!("{count} `{kind}`"))
+            .collect();
         let told = dataset.mutants.iter().map(|(kind, mutants)| {
-            format!("`{kind}` {:.1} % of {}", mutants.rate().unwrap_or_default() * 100.0, mutants.tried)
+            format!(
+                "`{kind}` {:.1} % of {}",
+                mutants.rate().unwrap_or_default() * 100.0,
+                mutants.tried
+            )
         });
         let told: Vec<String> = told.collect();
         let revision = cell(dataset.revision.as_deref().unwrap_or_default());
         let (name, tasks, told) = (cell(&dataset.dataset), tasks.join(", "), told.join(", "));
-        writeln!(out, "| {name} | {revision} | {} | {} | {tasks} | {told} |", dataset.rows, dataset.checked)?;
+        writeln!(
+            out,
+            "| {name} | {revision} | {} | {} | {tasks} | {told} |",
+            dataset.rows, dataset.checked
+        )?;
     }
     if !report.counts.is_empty() {
         writeln!(out, "\n| code | findings | what it says |\n|---|---|---|")?;
@@ -33,7 +49,9 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             let (place, message) = (cell(&finding.place.to_string()), cell(&finding.message));
             writeln!(out, "| {place} | `{}` | {message} |", finding.code.name)?;
         }
-        let more = report.total().saturating_sub(report.findings.len().min(LISTED) as u64);
+        let more = report
+            .total()
+            .saturating_sub(report.findings.len().min(LISTED) as u64);
         if more > 0 {
             writeln!(out, "\nand {more} more")?;
         }

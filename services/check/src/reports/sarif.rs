@@ -35,7 +35,11 @@ pub(super) fn write(report: &Report, out: &mut dyn Write) -> io::Result<()> {
             "results": results,
         }],
     });
-    writeln!(out, "{}", visible::json(&serde_json::to_string_pretty(&document)?))
+    writeln!(
+        out,
+        "{}",
+        visible::json(&serde_json::to_string_pretty(&document)?)
+    )
 }
 
 fn level(severity: Severity) -> &'static str {
@@ -51,7 +55,11 @@ fn result(finding: &Finding) -> Value {
     if place.is_line {
         physical["region"] = json!({ "startLine": place.number });
     }
-    let row = if place.is_line { String::new() } else { format!("row {}: ", place.number) };
+    let row = if place.is_line {
+        String::new()
+    } else {
+        format!("row {}: ", place.number)
+    };
     json!({
         "ruleId": finding.code.name,
         "ruleIndex": ALL.iter().position(|code| *code == finding.code),
@@ -67,7 +75,16 @@ fn uri(name: &str) -> String {
     let mut uri = String::with_capacity(name.len());
     for byte in name.bytes() {
         match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' | b'@' | b'+' => {
+            b'A'..=b'Z'
+            | b'a'..=b'z'
+            | b'0'..=b'9'
+            | b'-'
+            | b'.'
+            | b'_'
+            | b'~'
+            | b'/'
+            | b'@'
+            | b'+' => {
                 uri.push(char::from(byte));
             }
             // A scheme keeps its colon; a colon in a name would be taken for one.

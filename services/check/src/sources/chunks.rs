@@ -1,5 +1,6 @@
-//! Reads the bytes of a Parquet file. The library skips values beyond the end of a file one by one, without an error: a
-//! page that claims two billion of them takes a minute. Here reading beyond the end is an error.
+//! Reads the bytes of a Parquet file. The library skips values beyond the end of a file one by one,
+//! without an error: a page that claims two billion of them takes a minute. Here reading beyond the
+//! end is an error.
 
 use std::fs::File;
 use std::io::{self, BufReader, ErrorKind, Read};
@@ -35,7 +36,10 @@ pub(super) struct Bounded<R>(R);
 impl<R: Read> Read for Bounded<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self.0.read(into)? {
-            0 if !into.is_empty() => Err(io::Error::new(ErrorKind::UnexpectedEof, "the file ends here")),
+            0 if !into.is_empty() => Err(io::Error::new(
+                ErrorKind::UnexpectedEof,
+                "the file ends here",
+            )),
             read => Ok(read),
         }
     }
@@ -51,7 +55,10 @@ mod tests {
         let mut into = [0; 3];
         stream.read_exact(&mut into).unwrap();
         assert_eq!(&into, b"abc");
-        assert_eq!(stream.read(&mut into).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+        assert_eq!(
+            stream.read(&mut into).unwrap_err().kind(),
+            ErrorKind::UnexpectedEof
+        );
         assert_eq!(stream.read(&mut []).unwrap(), 0);
     }
 }

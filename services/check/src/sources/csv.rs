@@ -21,13 +21,19 @@ pub(super) fn rows(
     let start = file.fill_buf().map_err(|error| error.to_string())?;
     let marked = start.starts_with(MARK);
     file.consume(if marked { MARK.len() } else { 0 });
-    let mut reader =
-        ReaderBuilder::new().delimiter(delimiter).from_reader(Quotes::new(file, delimiter, LONGEST_ROW as u64));
+    let mut reader = ReaderBuilder::new()
+        .delimiter(delimiter)
+        .from_reader(Quotes::new(file, delimiter, LONGEST_ROW as u64));
     let names = reader.headers().map_err(|error| error.to_string())?.clone();
     if let Some(opened) = reader.get_ref().unclosed() {
-        return Err(format!("its header has a quote at line {opened} that is never closed"));
+        return Err(format!(
+            "its header has a quote at line {opened} that is never closed"
+        ));
     }
-    if let Some(twice) = names.iter().enumerate().find(|(at, name)| names.iter().take(*at).any(|other| other == *name))
+    if let Some(twice) = names
+        .iter()
+        .enumerate()
+        .find(|(at, name)| names.iter().take(*at).any(|other| other == *name))
     {
         return Err(format!("its header names the column `{}` twice", twice.1));
     }
@@ -42,21 +48,30 @@ pub(super) fn rows(
         if let Some(opened) = reader.get_ref().unclosed() {
             ended = true;
             let message = format!(
-                "a quote at line {opened} is never closed, so that all behind it is one text and no row of it is read; close it"
+                "a quote at line {opened} is never closed, so that all behind it is one text and \
+                 no row of it is read; close it"
             );
-            return Some(Read::Unread { place: places.at(line), message });
+            return Some(Read::Unread {
+                place: places.at(line),
+                message,
+            });
         }
         match read {
             Ok(false) => None,
             Ok(true) => {
                 let place = places.at(line);
                 let columns = names.iter().zip(&record);
-                let columns = columns.map(|(name, value)| (name.to_owned(), Value::from(value))).collect();
+                let columns = columns
+                    .map(|(name, value)| (name.to_owned(), Value::from(value)))
+                    .collect();
                 Some(Read::Row(DatasetRow::from_columns(place, columns)))
             }
             Err(error) => {
                 ended = error.is_io_error();
-                Some(Read::Unread { place: places.at(line), message: message(&error) })
+                Some(Read::Unread {
+                    place: places.at(line),
+                    message: message(&error),
+                })
             }
         }
     }))
@@ -65,7 +80,9 @@ pub(super) fn rows(
 /// The error message for a row; the messages of the `csv` crate count lines differently.
 fn message(error: &csv::Error) -> String {
     match error.kind() {
-        ErrorKind::UnequalLengths { expected_len, len, .. } => {
+        ErrorKind::UnequalLengths {
+            expected_len, len, ..
+        } => {
             format!("it has {len} values, but the header has {expected_len} columns")
         }
         ErrorKind::Utf8 { err, .. } => format!("it is not UTF-8: {err}"),

@@ -5,7 +5,8 @@ use std::io::{BufRead, BufReader};
 use super::{LONGEST_ROW, Places, Rows, jsonl};
 use crate::row::Read;
 
-/// The rows of a file: `rows` are places in an array, `lines` those where it turns out to be JSON lines.
+/// The rows of a file: `rows` are places in an array, `lines` those where it turns out to be JSON
+/// lines.
 pub(super) fn rows(file: std::fs::File, rows: &Places, lines: &Places) -> Result<Rows, String> {
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let start = reader.fill_buf().map_err(|error| error.to_string())?;
@@ -13,7 +14,9 @@ pub(super) fn rows(file: std::fs::File, rows: &Places, lines: &Places) -> Result
     match start.iter().find(|byte| !byte.is_ascii_whitespace()) {
         Some(b'[') => Ok(Box::new(elements(reader, rows.clone()))),
         Some(b'{') => Ok(Box::new(jsonl::rows(reader, lines.clone()))),
-        _ => Err("it begins neither as an array of objects nor as an object on each line".to_owned()),
+        _ => {
+            Err("it begins neither as an array of objects nor as an object on each line".to_owned())
+        }
     }
 }
 
@@ -40,7 +43,9 @@ fn elements(reader: impl BufRead + Send, places: Places) -> impl Iterator<Item =
         let broken = loop {
             let byte = match bytes.next() {
                 Some(Ok(byte)) => byte,
-                Some(Err(error)) => break Some(format!("the file cannot be read further: {error}")),
+                Some(Err(error)) => {
+                    break Some(format!("the file cannot be read further: {error}"));
+                }
                 None => break Some("the file ends within the array".to_owned()),
             };
             if within == Within::Nothing {
@@ -71,7 +76,10 @@ fn elements(reader: impl BufRead + Send, places: Places) -> impl Iterator<Item =
         number += 1;
         if let Some(message) = broken {
             within = Within::Ended;
-            return Some(Read::Unread { place: places.at(number), message });
+            return Some(Read::Unread {
+                place: places.at(number),
+                message,
+            });
         }
         if last {
             within = Within::Ended;

@@ -5,15 +5,27 @@ use std::io::{BufRead, BufReader, Read as _};
 use super::{LONGEST_ROW, Places};
 use crate::row::Read;
 
-pub(super) fn rows(file: impl std::io::Read + Send, places: Places) -> impl Iterator<Item = Read> + Send {
+pub(super) fn rows(
+    file: impl std::io::Read + Send,
+    places: Places,
+) -> impl Iterator<Item = Read> + Send {
     let mut reader = BufReader::with_capacity(1 << 20, file);
     let (mut number, mut line, mut ended) = (0, Vec::new(), false);
     std::iter::from_fn(move || {
         while !ended {
             line.clear();
             number += 1;
-            let unread = |message: String| Some(Read::Unread { place: places.at(number), message });
-            match reader.by_ref().take(LONGEST_ROW as u64).read_until(b'\n', &mut line) {
+            let unread = |message: String| {
+                Some(Read::Unread {
+                    place: places.at(number),
+                    message,
+                })
+            };
+            match reader
+                .by_ref()
+                .take(LONGEST_ROW as u64)
+                .read_until(b'\n', &mut line)
+            {
                 Ok(0) => ended = true,
                 Ok(_) if line.len() == LONGEST_ROW && line.last() != Some(&b'\n') => {
                     ended = reader.skip_until(b'\n').is_err();

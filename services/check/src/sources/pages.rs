@@ -1,5 +1,6 @@
-//! Responsible for rejecting pages of Parquet that claim more values than they can hold. The library reserves memory for as many as a
-//! page claims, and a failed allocation would end the process.
+//! Responsible for rejecting pages of Parquet that claim more values than they can hold. The
+//! library reserves memory for as many as a page claims, and a failed allocation would end the
+//! process.
 
 use parquet::basic::{Encoding, Type};
 use parquet::bloom_filter::Sbbf;
@@ -10,7 +11,8 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::record::reader::RowIter;
 use parquet::schema::types::{ColumnDescPtr, Type as SchemaType};
 
-/// Most values of a page whose lengths are decoded all at once: 64 MiB of lengths. Writers put some ten thousand into a page.
+/// Most values of a page whose lengths are decoded all at once: 64 MiB of lengths. Writers put some
+/// ten thousand into a page.
 const MOST_VALUES: u64 = 1 << 24;
 
 /// A file whose pages are checked before they are decoded.
@@ -47,7 +49,10 @@ impl RowGroupReader for CheckedGroup<'_> {
 
     fn get_column_page_reader(&self, at: usize) -> Result<Box<dyn PageReader>> {
         let column = self.metadata().schema_descr().column(at);
-        Ok(Box::new(CheckedPages { pages: self.0.get_column_page_reader(at)?, column }))
+        Ok(Box::new(CheckedPages {
+            pages: self.0.get_column_page_reader(at)?,
+            column,
+        }))
     }
 
     fn get_column_bloom_filter(&self, at: usize) -> Option<&Sbbf> {
@@ -101,7 +106,10 @@ impl Iterator for CheckedPages {
 }
 
 fn check(page: Page, column: &ColumnDescPtr) -> Result<Page> {
-    if let Page::DictionaryPage { buf, num_values, .. } = &page {
+    if let Page::DictionaryPage {
+        buf, num_values, ..
+    } = &page
+    {
         // Every value but an empty one of fixed length takes a byte or more.
         let most = buf.len() as u64 + 1;
         refuse_above(u64::from(*num_values), most)?;
@@ -113,10 +121,16 @@ fn check(page: Page, column: &ColumnDescPtr) -> Result<Page> {
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => 0,
     };
-    let is_text = matches!(column.physical_type(), Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY);
+    let is_text = matches!(
+        column.physical_type(),
+        Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY
+    );
     if lengths > 0 && is_text {
         let most = u64::from(page.num_values()).min(MOST_VALUES);
-        let mut values = Bytes { bytes: page.buffer(), at: values_start(&page, column)? };
+        let mut values = Bytes {
+            bytes: page.buffer(),
+            at: values_start(&page, column)?,
+        };
         for _ in 0..lengths {
             refuse_above(values.skip_deltas(most)?, most)?;
         }
@@ -126,7 +140,9 @@ fn check(page: Page, column: &ColumnDescPtr) -> Result<Page> {
 
 fn refuse_above(values: u64, most: u64) -> Result<()> {
     if values > most {
-        return Err(broken(format!("a page claims {values} values and can hold {most} at most")));
+        return Err(broken(format!(
+            "a page claims {values} values and can hold {most} at most"
+        )));
     }
     Ok(())
 }
@@ -139,18 +155,34 @@ fn broken(message: impl Into<String>) -> ParquetError {
 fn values_start(page: &Page, column: &ColumnDescPtr) -> Result<usize> {
     let (repetition, definition) = (column.max_rep_level(), column.max_def_level());
     match page {
-        Page::DataPage { buf, num_values, def_level_encoding, rep_level_encoding, .. } => {
+        Page::DataPage {
+            buf,
+            num_values,
+            def_level_encoding,
+            rep_level_encoding,
+            ..
+        } => {
             let mut at = 0;
-            for (most, encoding) in [(repetition, rep_level_encoding), (definition, def_level_encoding)] {
+            for (most, encoding) in [
+                (repetition, rep_level_encoding),
+                (definition, def_level_encoding),
+            ] {
                 if most > 0 {
-                    at += level_bytes(most, *encoding, *num_values, buf.get(at..).unwrap_or_default())?;
+                    at += level_bytes(
+                        most,
+                        *encoding,
+                        *num_values,
+                        buf.get(at..).unwrap_or_default(),
+                    )?;
                 }
             }
             Ok(at)
         }
-        Page::DataPageV2 { def_levels_byte_len, rep_levels_byte_len, .. } => {
-            Ok(*def_levels_byte_len as usize + *rep_levels_byte_len as usize)
-        }
+        Page::DataPageV2 {
+            def_levels_byte_len,
+            rep_levels_byte_len,
+            ..
+        } => Ok(*def_levels_byte_len as usize + *rep_levels_byte_len as usize),
         Page::DictionaryPage { .. } => Ok(0),
     }
 }
@@ -158,12 +190,15 @@ fn values_start(page: &Page, column: &ColumnDescPtr) -> Result<usize> {
 /// Bytes of the levels at the start of `bytes`, in a page of version 1.
 fn level_bytes(most: i16, encoding: Encoding, values: u32, bytes: &[u8]) -> Result<usize> {
     if encoding == Encoding::RLE {
-        let length = bytes.first_chunk().map(|length| u32::from_le_bytes(*length));
+        let length = bytes
+            .first_chunk()
+            .map(|length| u32::from_le_bytes(*length));
         let length = length.ok_or_else(|| broken("a page ends within its levels"))?;
         return Ok(4 + length as usize);
     }
     let bits = u64::from(16 - most.leading_zeros());
-    usize::try_from((u64::from(values) * bits).div_ceil(8)).map_err(|error| broken(error.to_string()))
+    usize::try_from((u64::from(values) * bits).div_ceil(8))
+        .map_err(|error| broken(error.to_string()))
 }
 
 /// The bytes of a page, from a place on.
@@ -173,7 +208,8 @@ struct Bytes<'p> {
 }
 
 impl Bytes<'_> {
-    /// Skips integers in the encoding `DELTA_BINARY_PACKED`; returns how many there are. Stops early where they are more than `most`.
+    /// Skips integers in the encoding `DELTA_BINARY_PACKED`; returns how many there are. Stops
+    /// early where they are more than `most`.
     fn skip_deltas(&mut self, most: u64) -> Result<u64> {
         let (block, mini_blocks, values) = (self.varint()?, self.varint()?, self.varint()?);
         let _first = self.varint()?;
@@ -181,7 +217,8 @@ impl Bytes<'_> {
             return Ok(values);
         }
         let in_mini_block = block.checked_div(mini_blocks).filter(|values| *values > 0);
-        let in_mini_block = in_mini_block.ok_or_else(|| broken("a page has an empty block of lengths"))?;
+        let in_mini_block =
+            in_mini_block.ok_or_else(|| broken("a page has an empty block of lengths"))?;
         let mut left = values.saturating_sub(1);
         while left > 0 {
             let _least_delta = self.varint()?;
@@ -190,7 +227,9 @@ impl Bytes<'_> {
             for width in self.bytes.get(widths..self.at).unwrap_or_default() {
                 if left > 0 {
                     let bits = u64::from(*width).saturating_mul(in_mini_block);
-                    self.at = self.at.saturating_add(usize::try_from(bits / 8).unwrap_or(usize::MAX));
+                    self.at = self
+                        .at
+                        .saturating_add(usize::try_from(bits / 8).unwrap_or(usize::MAX));
                 }
                 left = left.saturating_sub(in_mini_block);
             }
@@ -201,7 +240,10 @@ impl Bytes<'_> {
     fn varint(&mut self) -> Result<u64> {
         let mut value = 0;
         for shift in (0..64).step_by(7) {
-            let byte = self.bytes.get(self.at).ok_or_else(|| broken("a page ends within its lengths"))?;
+            let byte = self
+                .bytes
+                .get(self.at)
+                .ok_or_else(|| broken("a page ends within its lengths"))?;
             self.at += 1;
             value |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
@@ -212,8 +254,12 @@ impl Bytes<'_> {
     }
 
     fn advance(&mut self, count: u64) -> Result<()> {
-        let end = usize::try_from(count).ok().and_then(|count| self.at.checked_add(count));
-        self.at = end.filter(|end| *end <= self.bytes.len()).ok_or_else(|| broken("a page ends within its lengths"))?;
+        let end = usize::try_from(count)
+            .ok()
+            .and_then(|count| self.at.checked_add(count));
+        self.at = end
+            .filter(|end| *end <= self.bytes.len())
+            .ok_or_else(|| broken("a page ends within its lengths"))?;
         Ok(())
     }
 }
@@ -241,7 +287,10 @@ mod tests {
     #[test]
     fn finds_the_end_of_lengths() {
         let bytes = [lengths(3, 1), lengths(257, 2), vec![7]].concat();
-        let mut read = Bytes { bytes: &bytes, at: 0 };
+        let mut read = Bytes {
+            bytes: &bytes,
+            at: 0,
+        };
         assert_eq!(read.skip_deltas(1_000).unwrap(), 3);
         assert_eq!(read.skip_deltas(1_000).unwrap(), 257);
         assert_eq!(bytes[read.at..], [7]);
@@ -250,9 +299,38 @@ mod tests {
     #[test]
     fn stops_at_lengths_that_claim_too_much() {
         let bytes = lengths(1 << 40, 0);
-        assert_eq!(Bytes { bytes: &bytes, at: 0 }.skip_deltas(1_000).unwrap(), 1 << 40);
-        assert!(Bytes { bytes: &lengths(500, 1), at: 0 }.skip_deltas(1_000).is_err());
-        assert!(Bytes { bytes: &[0; 8], at: 0 }.skip_deltas(1_000).is_err());
-        assert!(Bytes { bytes: &[0, 0, 5, 0, 0], at: 0 }.skip_deltas(1_000).is_err());
+        assert_eq!(
+            Bytes {
+                bytes: &bytes,
+                at: 0
+            }
+            .skip_deltas(1_000)
+            .unwrap(),
+            1 << 40
+        );
+        assert!(
+            Bytes {
+                bytes: &lengths(500, 1),
+                at: 0
+            }
+            .skip_deltas(1_000)
+            .is_err()
+        );
+        assert!(
+            Bytes {
+                bytes: &[0; 8],
+                at: 0
+            }
+            .skip_deltas(1_000)
+            .is_err()
+        );
+        assert!(
+            Bytes {
+                bytes: &[0, 0, 5, 0, 0],
+                at: 0
+            }
+            .skip_deltas(1_000)
+            .is_err()
+        );
     }
 }

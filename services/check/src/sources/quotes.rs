@@ -1,11 +1,13 @@
-//! Tracks quotes and lines of separated values while they are read, because CSV readers have two shortcomings: they
-//! silently close an open quote at the end of the file, with all following rows in one value; and for a record after an
-//! empty line, or after the second byte of a line break, they report that position as its start.
+//! Tracks quotes and lines of separated values while they are read, because CSV readers have two
+//! shortcomings: they silently close an open quote at the end of the file, with all following rows
+//! in one value; and for a record after an empty line, or after the second byte of a line break,
+//! they report that position as its start.
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
 
-/// Passes a file through unchanged and tracks whether its quotes are closed and where its records start.
+/// Passes a file through unchanged and tracks whether its quotes are closed and where its records
+/// start.
 pub(super) struct Quotes<R> {
     file: R,
     delimiter: u8,
@@ -64,8 +66,8 @@ impl<R> Quotes<R> {
         }
     }
 
-    /// The line of the record that was read from `byte` on, which may start with empty lines. Records must be requested
-    /// in order.
+    /// The line of the record that was read from `byte` on, which may start with empty lines.
+    /// Records must be requested in order.
     pub(super) fn line_of(&mut self, byte: u64) -> u64 {
         while let Some(breaks) = self.breaks.pop_front_if(|breaks| breaks.from <= byte) {
             self.record += breaks.lines;
@@ -81,7 +83,12 @@ impl<R> Quotes<R> {
                 last.to = at + 1;
                 last.lines += lines;
             }
-            _ => self.breaks.push_back(Breaks { from: at, to: at + 1, lines, is_quoted }),
+            _ => self.breaks.push_back(Breaks {
+                from: at,
+                to: at + 1,
+                lines,
+                is_quoted,
+            }),
         }
     }
 
@@ -120,7 +127,10 @@ impl<R: Read> Read for Quotes<R> {
         for byte in &buffer[..count] {
             self.see(*byte);
             if self.row > self.longest {
-                return Err(io::Error::other(format!("the row is longer than {} bytes", self.longest)));
+                return Err(io::Error::other(format!(
+                    "the row is longer than {} bytes",
+                    self.longest
+                )));
             }
         }
         Ok(count)
@@ -133,9 +143,14 @@ mod tests {
 
     #[test]
     fn rejects_a_row_that_is_too_long() {
-        let read =
-            |text: &str| io::read_to_string(Quotes::new(text.as_bytes(), b',', 5)).map_err(|error| error.to_string());
-        assert_eq!(read("a,b,c\r\n\n\n\n\n\n\"1\n2\"\n").as_deref(), Ok("a,b,c\r\n\n\n\n\n\n\"1\n2\"\n"));
+        let read = |text: &str| {
+            io::read_to_string(Quotes::new(text.as_bytes(), b',', 5))
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(
+            read("a,b,c\r\n\n\n\n\n\n\"1\n2\"\n").as_deref(),
+            Ok("a,b,c\r\n\n\n\n\n\n\"1\n2\"\n")
+        );
         let too_long = "the row is longer than 5 bytes".to_owned();
         assert_eq!(read("a\nabcdef\n"), Err(too_long.clone()));
         assert_eq!(read("a\n\"\n\n\n\n\n\n"), Err(too_long), "an open quote");

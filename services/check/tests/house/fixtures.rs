@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use assay_check::{Dataset, Options, Report, check};
 use assay_core::grader::Unprepared;
 use assay_core::{
-    Checked, Clock, ErrorCode, Fault, Grade, Grader, GraderTable, Ids, Item, Lane, Outcome, PrepareContext, Prepared,
-    PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict, VerdictSpec,
+    Checked, Clock, ErrorCode, Fault, Grade, Grader, GraderTable, Ids, Item, Lane, Outcome,
+    PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict,
+    VerdictSpec,
 };
 use assay_engine::{ChannelSettings, Engine, EngineParts, Limits, Policies};
 use serde_json::Value;
@@ -23,8 +24,16 @@ static SPEC: Spec = Spec {
     example_task: "{}",
     example_completion: "",
     verdicts: &[
-        VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "the gold" },
-        VerdictSpec { verdict: Verdict::WRONG_ANSWER, pass: Some(false), meaning: "not the gold" },
+        VerdictSpec {
+            verdict: Verdict::CORRECT,
+            pass: Some(true),
+            meaning: "the gold",
+        },
+        VerdictSpec {
+            verdict: Verdict::WRONG_ANSWER,
+            pass: Some(false),
+            meaning: "not the gold",
+        },
     ],
     measures: &[],
     deterministic: true,
@@ -54,13 +63,23 @@ impl Grader for Obedient {
         task["answer"].is_string().then_some(()).ok_or_else(message)
     }
 
-    fn prepare(&self, task: &Task, _: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+    fn prepare(
+        &self,
+        task: &Task,
+        _: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
         let task: Value = serde_json::from_str(task.body.get()).unwrap();
         let gold = task["answer"].as_str().unwrap().to_owned();
         if gold.is_empty() {
-            return Err(Unprepared::Ungradable(Fault::lasting(ErrorCode::GoldUnparsable, "the gold is empty")));
+            return Err(Unprepared::Ungradable(Fault::lasting(
+                ErrorCode::GoldUnparsable,
+                "the gold is empty",
+            )));
         }
-        Ok(Arc::new(Ready { gold, graded: Arc::clone(&self.graded) }))
+        Ok(Arc::new(Ready {
+            gold,
+            graded: Arc::clone(&self.graded),
+        }))
     }
 }
 
@@ -75,8 +94,11 @@ impl PureGrader for Ready {
             "panic" => panic!("on purpose"),
             gold => (text.contains(&format!("{{{gold}}}")), 40),
         };
-        let (verdict, score) =
-            if right { (Verdict::CORRECT, Score::ONE) } else { (Verdict::WRONG_ANSWER, Score::ZERO) };
+        let (verdict, score) = if right {
+            (Verdict::CORRECT, Score::ONE)
+        } else {
+            (Verdict::WRONG_ANSWER, Score::ZERO)
+        };
         Outcome::Graded(Grade::new(verdict, score).with_work(work))
     }
 
@@ -93,7 +115,10 @@ fn engine() -> Engine {
         clock,
         ids: Ids::random(),
         // One worker: the grader that wavers counts.
-        limits: Limits { workers: 1, ..Limits::default() },
+        limits: Limits {
+            workers: 1,
+            ..Limits::default()
+        },
         policies: Policies::default(),
         channels: ChannelSettings::default(),
     })
@@ -103,9 +128,15 @@ fn engine() -> Engine {
 /// Checks files under the names they have.
 pub(crate) async fn checked(files: &[&Path], options: Options) -> Report {
     let name = |path: &&Path| path.file_name().unwrap().to_str().unwrap().to_owned();
-    let dataset = |path: &&Path| Dataset { name: name(path), path: path.to_path_buf(), revision: None };
+    let dataset = |path: &&Path| Dataset {
+        name: name(path),
+        path: path.to_path_buf(),
+        revision: None,
+    };
     let datasets: Vec<Dataset> = files.iter().map(dataset).collect();
-    check(&engine(), &datasets, Arc::new(options), |_| {}).await.unwrap()
+    check(&engine(), &datasets, Arc::new(options), |_| {})
+        .await
+        .unwrap()
 }
 
 /// Checks rows, one a line.
@@ -118,17 +149,28 @@ pub(crate) async fn checked_lines(lines: &str, options: Options) -> Report {
 
 /// Numbers of rows with the codes of their findings.
 pub(crate) fn found(report: &Report) -> Vec<(u64, &'static str)> {
-    report.findings.iter().map(|finding| (finding.place.number, finding.code.name)).collect()
+    report
+        .findings
+        .iter()
+        .map(|finding| (finding.place.number, finding.code.name))
+        .collect()
 }
 
 /// A row with this gold, one of many that ask different things.
 pub(crate) fn row(number: usize, gold: &str) -> String {
-    format!("{{\"prompt\":\"question {number}\",\"task\":{{\"type\":\"math\",\"answer\":\"{gold}\"}}}}\n")
+    format!(
+        "{{\"prompt\":\"question \
+         {number}\",\"task\":{{\"type\":\"math\",\"answer\":\"{gold}\"}}}}\n"
+    )
 }
 
 /// Checks a file that may be refused.
 pub(crate) async fn try_checked(path: &Path) -> Result<Report, assay_check::CheckError> {
     let name = path.file_name().unwrap().to_str().unwrap().to_owned();
-    let dataset = Dataset { name, path: path.to_path_buf(), revision: None };
+    let dataset = Dataset {
+        name,
+        path: path.to_path_buf(),
+        revision: None,
+    };
     check(&engine(), &[dataset], Arc::new(Options::default()), |_| {}).await
 }

@@ -1,4 +1,5 @@
-//! The same rows in every format give the same findings; broken files are told and never stop the check with a panic.
+//! The same rows in every format give the same findings; broken files are told and never stop the
+//! check with a panic.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,11 +15,20 @@ use serde_json::json;
 use crate::fixtures::{checked, found, try_checked};
 
 /// Questions and golds: the second is empty, the fourth asks what the first asks.
-const ROWS: &[(&str, &str)] = &[("one, \"two\"", "1"), ("two", ""), ("three\nlines", "3"), ("One, two", "1")];
+const ROWS: &[(&str, &str)] = &[
+    ("one, \"two\"", "1"),
+    ("two", ""),
+    ("three\nlines", "3"),
+    ("One, two", "1"),
+];
 
 fn options() -> Options {
-    let template = r#"{ "task": { "type": "math", "answer": "{{ gold }}" }, "prompt": "{{ question }}" }"#;
-    Options { template: Some(Template::from_json(template).unwrap()), ..Options::default() }
+    let template =
+        r#"{ "task": { "type": "math", "answer": "{{ gold }}" }, "prompt": "{{ question }}" }"#;
+    Options {
+        template: Some(Template::from_json(template).unwrap()),
+        ..Options::default()
+    }
 }
 
 fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
@@ -29,17 +39,27 @@ fn file(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
 
 fn parquet_file(folder: &Path) -> PathBuf {
     let path = folder.join("rows.parquet");
-    let schema = "message rows { OPTIONAL BYTE_ARRAY question (UTF8); OPTIONAL BYTE_ARRAY gold (UTF8); }";
-    let (schema, properties) = (parse_message_type(schema).unwrap(), WriterProperties::builder().build());
+    let schema =
+        "message rows { OPTIONAL BYTE_ARRAY question (UTF8); OPTIONAL BYTE_ARRAY gold (UTF8); }";
+    let (schema, properties) = (
+        parse_message_type(schema).unwrap(),
+        WriterProperties::builder().build(),
+    );
     let file = std::fs::File::create(&path).unwrap();
     let mut out = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties)).unwrap();
     // Two row groups.
     for rows in ROWS.chunks(2) {
         let mut group = out.next_row_group().unwrap();
-        for column in [|row: &(&str, &str)| ByteArray::from(row.0), |row: &(&str, &str)| ByteArray::from(row.1)] {
+        for column in [
+            |row: &(&str, &str)| ByteArray::from(row.0),
+            |row: &(&str, &str)| ByteArray::from(row.1),
+        ] {
             let values: Vec<ByteArray> = rows.iter().map(column).collect();
             let mut writer = group.next_column().unwrap().unwrap();
-            writer.typed::<ByteArrayType>().write_batch(&values, Some(&vec![1; values.len()]), None).unwrap();
+            writer
+                .typed::<ByteArrayType>()
+                .write_batch(&values, Some(&vec![1; values.len()]), None)
+                .unwrap();
             writer.close().unwrap();
         }
         group.close().unwrap();
@@ -51,18 +71,30 @@ fn parquet_file(folder: &Path) -> PathBuf {
 #[tokio::test]
 async fn every_format_gives_the_same_rows() {
     let folder = tempfile::tempdir().unwrap();
-    let objects: Vec<_> = ROWS.iter().map(|(question, gold)| json!({ "question": question, "gold": gold })).collect();
+    let objects: Vec<_> = ROWS
+        .iter()
+        .map(|(question, gold)| json!({ "question": question, "gold": gold }))
+        .collect();
     let lines: String = objects.iter().map(|object| format!("{object}\n")).collect();
     let quoted = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-    let csv: String =
-        ROWS.iter().map(|(question, gold)| format!("{},{}\r\n", quoted(question), quoted(gold))).collect();
-    let tsv: String = ROWS.iter().map(|(question, gold)| format!("{}\t{}\n", quoted(question), quoted(gold))).collect();
+    let csv: String = ROWS
+        .iter()
+        .map(|(question, gold)| format!("{},{}\r\n", quoted(question), quoted(gold)))
+        .collect();
+    let tsv: String = ROWS
+        .iter()
+        .map(|(question, gold)| format!("{}\t{}\n", quoted(question), quoted(gold)))
+        .collect();
     let files = [
         file(folder.path(), "rows.jsonl", &lines),
         file(folder.path(), "rows.ndjson", format!("\u{feff}{lines}\n\n")),
         file(folder.path(), "lines.json", &lines),
         file(folder.path(), "rows.json", json!(objects).to_string()),
-        file(folder.path(), "pretty.json", serde_json::to_string_pretty(&objects).unwrap()),
+        file(
+            folder.path(),
+            "pretty.json",
+            serde_json::to_string_pretty(&objects).unwrap(),
+        ),
         parquet_file(folder.path()),
         file(folder.path(), "rows.csv", format!("question,gold\r\n{csv}")),
         file(folder.path(), "rows.tsv", format!("question\tgold\n{tsv}")),
@@ -70,7 +102,9 @@ async fn every_format_gives_the_same_rows() {
     for path in &files {
         let report = checked(&[path], options()).await;
         // Of separated values the second row stands at line 3, and the third has two lines.
-        let is_separated = path.extension().is_some_and(|extension| extension == "csv" || extension == "tsv");
+        let is_separated = path
+            .extension()
+            .is_some_and(|extension| extension == "csv" || extension == "tsv");
         let numbers = if is_separated { (3, 6) } else { (2, 4) };
         let expected = [(numbers.0, "gold-not-parsed"), (numbers.1, "duplicate-row")];
         assert_eq!(found(&report), expected, "{}: {report:?}", path.display());
@@ -84,20 +118,63 @@ async fn what_is_broken_is_told_and_what_follows_is_read() {
     let ok = r#"{"question":"a","gold":"1"}"#;
     let last = r#"{"question":"b","gold":"1"}"#;
     let cases: &[(&str, Vec<u8>, &[u64], u64)] = &[
-        ("a.jsonl", format!("{ok}\n{{\"a\":\n[1]\n{last}").into_bytes(), &[2, 3], 4),
-        ("twice.jsonl", format!("{{\"a\":1,\"a\":2}}\n{last}\n").into_bytes(), &[1], 2),
-        ("bytes.jsonl", [b"\xff\xfe\n", last.as_bytes()].concat(), &[1], 2),
+        (
+            "a.jsonl",
+            format!("{ok}\n{{\"a\":\n[1]\n{last}").into_bytes(),
+            &[2, 3],
+            4,
+        ),
+        (
+            "twice.jsonl",
+            format!("{{\"a\":1,\"a\":2}}\n{last}\n").into_bytes(),
+            &[1],
+            2,
+        ),
+        (
+            "bytes.jsonl",
+            [b"\xff\xfe\n", last.as_bytes()].concat(),
+            &[1],
+            2,
+        ),
         ("b.json", format!("[{ok}, 7, {last}]").into_bytes(), &[2], 3),
-        ("cut.json", format!("[{ok}, {{\"question\": \"b").into_bytes(), &[2], 2),
+        (
+            "cut.json",
+            format!("[{ok}, {{\"question\": \"b").into_bytes(),
+            &[2],
+            2,
+        ),
         ("c.csv", b"question,gold\na,1\nb\nc,1\n".to_vec(), &[3], 3),
-        ("mixed.csv", b"question,gold\r\na,1\n\r\n\nb\nc,1\r\n\"d\n\r\n\",1\ne\n".to_vec(), &[5, 10], 5),
-        ("open.csv", b"gold,question\n4,one\n5,\"unclosed here\n6,three\n7,four\n".to_vec(), &[3], 2),
-        ("open.tsv", b"gold\tquestion\n4\tone\n5\ttwo\n\"6\tthree".to_vec(), &[4], 3),
-        ("closed.csv", b"\xef\xbb\xbf\"gold\",question\n4,5\" \"\"pipe\n5,\"a \"\"b\"\"\nc\"".to_vec(), &[], 2),
+        (
+            "mixed.csv",
+            b"question,gold\r\na,1\n\r\n\nb\nc,1\r\n\"d\n\r\n\",1\ne\n".to_vec(),
+            &[5, 10],
+            5,
+        ),
+        (
+            "open.csv",
+            b"gold,question\n4,one\n5,\"unclosed here\n6,three\n7,four\n".to_vec(),
+            &[3],
+            2,
+        ),
+        (
+            "open.tsv",
+            b"gold\tquestion\n4\tone\n5\ttwo\n\"6\tthree".to_vec(),
+            &[4],
+            3,
+        ),
+        (
+            "closed.csv",
+            b"\xef\xbb\xbf\"gold\",question\n4,5\" \"\"pipe\n5,\"a \"\"b\"\"\nc\"".to_vec(),
+            &[],
+            2,
+        ),
     ];
     for (name, content, unread, rows) in cases {
         let report = checked(&[&file(folder.path(), name, content)], options()).await;
-        let expected: Vec<_> = unread.iter().map(|number| (*number, "row-not-readable")).collect();
+        let expected: Vec<_> = unread
+            .iter()
+            .map(|number| (*number, "row-not-readable"))
+            .collect();
         assert_eq!(found(&report), expected, "{name}: {report:?}");
         assert_eq!(report.datasets[0].rows, *rows, "{name}");
     }
@@ -111,22 +188,48 @@ async fn a_file_of_another_format_is_refused_and_a_broken_one_never_panics() {
         assay_check::Benchmark::read(&path, None).unwrap_err()
     };
     assert!(matches!(refused("rows.txt", b"{}"), SourceError::Format(_)));
-    assert!(matches!(refused("rows.json", b"42"), SourceError::Broken { .. }));
-    assert!(matches!(refused("rows.csv", b"a,a\n1,2\n"), SourceError::Broken { .. }));
-    assert!(refused("rows.csv", b"a,\"b\n1,2\n").to_string().contains("line 1 that is never closed"));
-    assert!(matches!(refused("rows.json", b"[ ]"), SourceError::Empty(_)));
+    assert!(matches!(
+        refused("rows.json", b"42"),
+        SourceError::Broken { .. }
+    ));
+    assert!(matches!(
+        refused("rows.csv", b"a,a\n1,2\n"),
+        SourceError::Broken { .. }
+    ));
+    assert!(
+        refused("rows.csv", b"a,\"b\n1,2\n")
+            .to_string()
+            .contains("line 1 that is never closed")
+    );
+    assert!(matches!(
+        refused("rows.json", b"[ ]"),
+        SourceError::Empty(_)
+    ));
     assert!(
         matches!(refused("rows.jsonl", b"{\"a\":\"b\"}\n{\n"), SourceError::Row { place, .. } if place.number == 2)
     );
-    assert!(matches!(refused("rows.jsonl", b"{\"a\":1}\n"), SourceError::NoPrompt { .. }));
-    let template = Template::from_json(r#"{ "task": { "type": "math" }, "prompt": "{{ nowhere }}" }"#).unwrap();
+    assert!(matches!(
+        refused("rows.jsonl", b"{\"a\":1}\n"),
+        SourceError::NoPrompt { .. }
+    ));
+    let template =
+        Template::from_json(r#"{ "task": { "type": "math" }, "prompt": "{{ nowhere }}" }"#)
+            .unwrap();
     let rows = file(folder.path(), "rows.jsonl", "{\"question\":\"what\"}\n");
-    let told = assay_check::Benchmark::read(&rows, Some(&template)).unwrap_err().to_string();
-    assert!(told.contains("rows.jsonl") && told.contains("nowhere"), "{told}");
+    let told = assay_check::Benchmark::read(&rows, Some(&template))
+        .unwrap_err()
+        .to_string();
+    assert!(
+        told.contains("rows.jsonl") && told.contains("nowhere"),
+        "{told}"
+    );
     std::fs::create_dir(folder.path().join("folder.jsonl")).unwrap();
     let told = assay_check::Benchmark::read(&folder.path().join("folder.jsonl"), None).unwrap_err();
     assert!(matches!(told, SourceError::Folder(_)), "{told}");
-    assert!(matches!(refused("rows.parquet", b"PAR1"), SourceError::Broken { .. }));
+    assert!(matches!(
+        refused("rows.parquet", b"PAR1"),
+        SourceError::Broken { .. }
+    ));
     let whole = std::fs::read(parquet_file(folder.path())).unwrap();
     for at in 0..whole.len() {
         let mut broken = whole.clone();
@@ -140,7 +243,11 @@ async fn a_file_of_another_format_is_refused_and_a_broken_one_never_panics() {
 #[tokio::test]
 async fn a_dataset_without_rows_is_refused() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, content) in [("rows.jsonl", "\n\n"), ("rows.json", "[ ]"), ("rows.csv", "question,gold\n")] {
+    for (name, content) in [
+        ("rows.jsonl", "\n\n"),
+        ("rows.json", "[ ]"),
+        ("rows.csv", "question,gold\n"),
+    ] {
         let path = file(folder.path(), name, content);
         let told = try_checked(&path).await.unwrap_err().to_string();
         assert_eq!(told, format!("`{name}` has no row"));

@@ -1,5 +1,5 @@
-//! Reports are what their consumers read: XML that servers of tests take, SARIF of its schema, commands and tables that no text of a row
-//! can break out of.
+//! Reports are what their consumers read: XML that servers of tests take, SARIF of its schema,
+//! commands and tables that no text of a row can break out of.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,46 @@ use roxmltree::{Document, Node};
 use serde_json::Value;
 
 /// What a row may hold to break a report.
-const HOSTILE: &str = "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: \u{202e}b";
+const HOSTILE: &str =
+    "50 % of \"it\" <b>&amp;</b> | `x` ::error::no\r\nend]]>\u{0}\u{1b}[31m, a: \u{202e}b";
 
 fn finding(name: &str, dataset: &str, number: u64, is_line: bool, message: &str) -> Finding {
-    let place = Place { dataset: dataset.into(), number, is_line };
-    Finding { code: code(name).unwrap(), place, key: format!("key {number}"), message: message.to_owned() }
+    let place = Place {
+        dataset: dataset.into(),
+        number,
+        is_line,
+    };
+    Finding {
+        code: code(name).unwrap(),
+        place,
+        key: format!("key {number}"),
+        message: message.to_owned(),
+    }
 }
 
 fn report() -> Report {
     let findings = vec![
-        finding("gold-not-parsed", "data/train 1,a:b.jsonl", 12, true, HOSTILE),
-        finding("near-duplicate", "data/train 1,a:b.jsonl", 15, true, "its prompt is nearly another"),
-        finding("gold-not-parsed", "rows.parquet", 3, false, "the gold is empty"),
+        finding(
+            "gold-not-parsed",
+            "data/train 1,a:b.jsonl",
+            12,
+            true,
+            HOSTILE,
+        ),
+        finding(
+            "near-duplicate",
+            "data/train 1,a:b.jsonl",
+            15,
+            true,
+            "its prompt is nearly another",
+        ),
+        finding(
+            "gold-not-parsed",
+            "rows.parquet",
+            3,
+            false,
+            "the gold is empty",
+        ),
     ];
     let dataset = |name: &str, revision: Option<&str>| DatasetSummary {
         dataset: name.to_owned(),
@@ -29,11 +57,20 @@ fn report() -> Report {
         rows: 40,
         checked: 20,
         tasks: BTreeMap::from([("math".to_owned(), 20)]),
-        mutants: BTreeMap::from([("math".to_owned(), Mutants { tried: 8, killed: 7 })]),
+        mutants: BTreeMap::from([(
+            "math".to_owned(),
+            Mutants {
+                tried: 8,
+                killed: 7,
+            },
+        )]),
     };
     Report {
         version: "0.1.0",
-        datasets: vec![dataset("data/train 1,a:b.jsonl", None), dataset("rows.parquet", Some("5f3a"))],
+        datasets: vec![
+            dataset("data/train 1,a:b.jsonl", None),
+            dataset("rows.parquet", Some("5f3a")),
+        ],
         counts: BTreeMap::from([("gold-not-parsed", 4), ("near-duplicate", 1)]),
         known: 2,
         ignored: 0,
@@ -53,7 +90,10 @@ fn written(format: Format, report: &Report) -> String {
 fn clean() -> Report {
     Report {
         version: "0.1.0",
-        datasets: vec![DatasetSummary { dataset: "a.jsonl".to_owned(), ..DatasetSummary::default() }],
+        datasets: vec![DatasetSummary {
+            dataset: "a.jsonl".to_owned(),
+            ..DatasetSummary::default()
+        }],
         ..Report::default()
     }
 }
@@ -62,13 +102,24 @@ fn clean() -> Report {
 fn text_has_a_line_for_each_finding_and_the_sums() {
     let text = written(Format::Text, &report());
     assert!(
-        text.contains("data/train 1,a:b.jsonl:15: near-duplicate: its prompt is nearly another [key 15]\n"),
+        text.contains(
+            "data/train 1,a:b.jsonl:15: near-duplicate: its prompt is nearly another [key 15]\n"
+        ),
         "{text}"
     );
-    assert!(text.contains("rows.parquet at 5f3a: 20 rows of 40; tasks: 20 math\n"), "{text}");
-    assert!(text.contains("math: 7 of 8 wrong answers were told from right ones (87.5 %)"), "{text}");
     assert!(
-        text.ends_with("40 rows checked: 4 errors, 1 warning; 2 known by the baseline; 2 counted and not listed\n"),
+        text.contains("rows.parquet at 5f3a: 20 rows of 40; tasks: 20 math\n"),
+        "{text}"
+    );
+    assert!(
+        text.contains("math: 7 of 8 wrong answers were told from right ones (87.5 %)"),
+        "{text}"
+    );
+    assert!(
+        text.ends_with(
+            "40 rows checked: 4 errors, 1 warning; 2 known by the baseline; 2 counted \
+                        and not listed\n"
+        ),
         "{text}"
     );
 }
@@ -80,13 +131,22 @@ fn no_text_of_a_row_writes_a_line_of_its_own_or_hides_another() {
     report.findings[1].message = "right\u{2066}\u{202e}left\u{2028}below\u{9b}31m".to_owned();
     for format in [Format::Text, Format::Github, Format::Markdown] {
         let text = written(format, &report);
-        let hidden = |c: char| (c.is_control() && c != '\n') || "\u{2066}\u{202e}\u{2028}".contains(c);
+        let hidden =
+            |c: char| (c.is_control() && c != '\n') || "\u{2066}\u{202e}\u{2028}".contains(c);
         assert!(!text.contains(hidden), "{text:?}");
-        assert!(!text.lines().any(|line| line.trim_start().starts_with("::stop")), "{text}");
+        assert!(
+            !text
+                .lines()
+                .any(|line| line.trim_start().starts_with("::stop")),
+            "{text}"
+        );
     }
     let text = written(Format::Text, &report);
     assert!(text.contains("[\\n::stop-commands::tok\\n]\n"), "{text}");
-    assert!(text.contains("right\\u{2066}\\u{202e}left\\u{2028}below\\u{9b}31m [key 15]\n"), "{text}");
+    assert!(
+        text.contains("right\\u{2066}\\u{202e}left\\u{2028}below\\u{9b}31m [key 15]\n"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -96,25 +156,42 @@ fn a_json_report_is_a_baseline() {
     std::fs::write(&path, written(Format::Json, &report())).unwrap();
     let baseline = Baseline::read(&path).unwrap();
     assert!(baseline.knows("gold-not-parsed", "key 12"));
-    assert!(!baseline.knows("gold-not-right", "key 12") && !baseline.knows("gold-not-parsed", "key 13"));
+    assert!(
+        !baseline.knows("gold-not-right", "key 12") && !baseline.knows("gold-not-parsed", "key 13")
+    );
 }
 
-/// Holds an element to the schema that servers of tests agree on (of Apache Ant, as Windy Road wrote it down): its attributes, all of
-/// them required but for those marked, and its children in their order.
+/// Holds an element to the schema that servers of tests agree on (of Apache Ant, as Windy Road
+/// wrote it down): its attributes, all of them required but for those marked, and its children in
+/// their order.
 fn hold(node: Node<'_, '_>, attributes: &[&str], children: &[&str]) {
     let name = node.tag_name().name();
     for attribute in node.attributes() {
-        let known = attributes.iter().any(|known| known.trim_end_matches('?') == attribute.name());
+        let known = attributes
+            .iter()
+            .any(|known| known.trim_end_matches('?') == attribute.name());
         assert!(known, "`{name}` has an attribute `{}`", attribute.name());
     }
-    for attribute in attributes.iter().filter(|attribute| !attribute.ends_with('?')) {
-        assert!(node.has_attribute(*attribute), "`{name}` lacks `{attribute}`");
+    for attribute in attributes
+        .iter()
+        .filter(|attribute| !attribute.ends_with('?'))
+    {
+        assert!(
+            node.has_attribute(*attribute),
+            "`{name}` lacks `{attribute}`"
+        );
     }
     let places = node.children().filter(Node::is_element).map(|child| {
         let child = child.tag_name().name();
-        children.iter().position(|known| *known == child).unwrap_or_else(|| panic!("`{child}` stands in `{name}`"))
+        children
+            .iter()
+            .position(|known| *known == child)
+            .unwrap_or_else(|| panic!("`{child}` stands in `{name}`"))
     });
-    assert!(places.is_sorted(), "the children of `{name}` are out of order");
+    assert!(
+        places.is_sorted(),
+        "the children of `{name}` are out of order"
+    );
 }
 
 #[test]
@@ -123,16 +200,48 @@ fn junit_is_of_the_schema_that_servers_agree_on() {
         let text = written(Format::Junit, &report);
         let document = Document::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         hold(document.root_element(), &[], &["testsuite"]);
-        for (id, suite) in document.root_element().children().filter(Node::is_element).enumerate() {
-            let attributes = ["name", "package", "id", "timestamp", "hostname", "tests", "failures", "errors", "time"];
-            hold(suite, &attributes, &["properties", "testcase", "system-out", "system-err"]);
+        for (id, suite) in document
+            .root_element()
+            .children()
+            .filter(Node::is_element)
+            .enumerate()
+        {
+            let attributes = [
+                "name",
+                "package",
+                "id",
+                "timestamp",
+                "hostname",
+                "tests",
+                "failures",
+                "errors",
+                "time",
+            ];
+            hold(
+                suite,
+                &attributes,
+                &["properties", "testcase", "system-out", "system-err"],
+            );
             assert_eq!(suite.attribute("id").unwrap(), id.to_string());
-            let tests: Vec<_> = suite.children().filter(|child| child.has_tag_name("testcase")).collect();
-            let count =
-                |name: &str| tests.iter().filter(|test| test.children().any(|child| child.has_tag_name(name))).count();
+            let tests: Vec<_> = suite
+                .children()
+                .filter(|child| child.has_tag_name("testcase"))
+                .collect();
+            let count = |name: &str| {
+                tests
+                    .iter()
+                    .filter(|test| test.children().any(|child| child.has_tag_name(name)))
+                    .count()
+            };
             assert_eq!(suite.attribute("tests").unwrap(), tests.len().to_string());
-            assert_eq!(suite.attribute("failures").unwrap(), count("failure").to_string());
-            assert_eq!(suite.attribute("errors").unwrap(), count("error").to_string());
+            assert_eq!(
+                suite.attribute("failures").unwrap(),
+                count("failure").to_string()
+            );
+            assert_eq!(
+                suite.attribute("errors").unwrap(),
+                count("error").to_string()
+            );
             for test in tests {
                 hold(test, &["name", "classname", "time"], &["failure", "error"]);
                 for child in test.children().filter(Node::is_element) {
@@ -143,9 +252,15 @@ fn junit_is_of_the_schema_that_servers_agree_on() {
     }
     let text = written(Format::Junit, &report());
     let document = Document::parse(&text).unwrap();
-    let failure = document.descendants().find(|node| node.has_tag_name("failure")).unwrap();
+    let failure = document
+        .descendants()
+        .find(|node| node.has_tag_name("failure"))
+        .unwrap();
     let told = failure.text().unwrap();
-    assert!(told.contains("50 % of \"it\" <b>&amp;</b>") && told.contains("end]]>\u{fffd}\u{fffd}[31m"), "{told}");
+    assert!(
+        told.contains("50 % of \"it\" <b>&amp;</b>") && told.contains("end]]>\u{fffd}\u{fffd}[31m"),
+        "{told}"
+    );
 }
 
 /// The part of the schema of SARIF 2.1.0 that a log of this shape meets, in words of our own.
@@ -153,54 +268,92 @@ const SARIF: &str = include_str!("sarif.json");
 
 #[test]
 fn sarif_is_of_its_schema() {
-    let schema =
-        jsonschema::options().should_validate_formats(true).build(&serde_json::from_str(SARIF).unwrap()).unwrap();
+    let schema = jsonschema::options()
+        .should_validate_formats(true)
+        .build(&serde_json::from_str(SARIF).unwrap())
+        .unwrap();
     for report in [report(), clean()] {
         let log: Value = serde_json::from_str(&written(Format::Sarif, &report)).unwrap();
-        let errors: Vec<String> =
-            schema.iter_errors(&log).map(|error| format!("{error} at {}", error.instance_path())).collect();
+        let errors: Vec<String> = schema
+            .iter_errors(&log)
+            .map(|error| format!("{error} at {}", error.instance_path()))
+            .collect();
         assert!(errors.is_empty(), "{errors:?}");
     }
     let log: Value = serde_json::from_str(&written(Format::Sarif, &report())).unwrap();
     let results = log["runs"][0]["results"].as_array().unwrap();
-    let rules = log["runs"][0]["tool"]["driver"]["rules"].as_array().unwrap();
+    let rules = log["runs"][0]["tool"]["driver"]["rules"]
+        .as_array()
+        .unwrap();
     assert_eq!(rules.len(), ALL.len());
     for result in results {
         let rule = &rules[usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap()];
         assert_eq!(result["ruleId"], rule["id"]);
     }
     let physical = &results[0]["locations"][0]["physicalLocation"];
-    assert_eq!(physical["artifactLocation"]["uri"], "data/train%201%2Ca%3Ab.jsonl");
+    assert_eq!(
+        physical["artifactLocation"]["uri"],
+        "data/train%201%2Ca%3Ab.jsonl"
+    );
     assert_eq!(physical["region"]["startLine"], 12);
-    assert!(results[2]["locations"][0]["physicalLocation"]["region"].is_null(), "a row of Parquet has no line");
+    assert!(
+        results[2]["locations"][0]["physicalLocation"]["region"].is_null(),
+        "a row of Parquet has no line"
+    );
 }
 
 /// A command as the runner of GitHub reads it.
 fn command(line: &str) -> (&str, BTreeMap<&str, String>, String) {
     let back = |text: &str, property: bool| {
         let text = text.replace("%0D", "\r").replace("%0A", "\n");
-        let text = if property { text.replace("%3A", ":").replace("%2C", ",") } else { text };
+        let text = if property {
+            text.replace("%3A", ":").replace("%2C", ",")
+        } else {
+            text
+        };
         text.replace("%25", "%")
     };
     let (head, message) = line.strip_prefix("::").unwrap().split_once("::").unwrap();
     let (name, properties) = head.split_once(' ').unwrap();
-    let properties = properties.split(',').map(|property| property.split_once('=').unwrap());
-    (name, properties.map(|(name, value)| (name, back(value, true))).collect(), back(message, false))
+    let properties = properties
+        .split(',')
+        .map(|property| property.split_once('=').unwrap());
+    (
+        name,
+        properties
+            .map(|(name, value)| (name, back(value, true)))
+            .collect(),
+        back(message, false),
+    )
 }
 
 #[test]
 fn annotations_are_one_line_each_and_come_back_as_they_were() {
     let text = written(Format::Github, &report());
     let commands: Vec<_> = text.split_terminator('\n').map(command).collect();
-    assert_eq!(commands.len(), 5, "three findings, what was not graded, and the sums: {text}");
+    assert_eq!(
+        commands.len(),
+        5,
+        "three findings, what was not graded, and the sums: {text}"
+    );
     let (name, properties, message) = &commands[0];
     assert_eq!(
-        (*name, properties["file"].as_str(), properties["line"].as_str()),
+        (
+            *name,
+            properties["file"].as_str(),
+            properties["line"].as_str()
+        ),
         ("error", "data/train 1,a:b.jsonl", "12")
     );
-    let shown = HOSTILE.replace('\0', "\\u{0}").replace('\u{1b}', "\\u{1b}").replace('\u{202e}', "\\u{202e}");
+    let shown = HOSTILE
+        .replace('\0', "\\u{0}")
+        .replace('\u{1b}', "\\u{1b}")
+        .replace('\u{202e}', "\\u{202e}");
     assert_eq!(*message, format!("{shown} [key 12]"));
-    assert_eq!((commands[1].0, commands[1].1["title"].as_str()), ("warning", "near-duplicate"));
+    assert_eq!(
+        (commands[1].0, commands[1].1["title"].as_str()),
+        ("warning", "near-duplicate")
+    );
     assert!(!commands[2].1.contains_key("line") && commands[2].2.starts_with("row 3: "));
     assert_eq!(commands[4].0, "notice");
 }
@@ -211,7 +364,12 @@ fn a_table_has_its_cells_whatever_a_row_says() {
     for table in text.split("\n\n").filter(|block| block.starts_with('|')) {
         let cells = |line: &str| line.replace("\\|", "").matches('|').count();
         let width = cells(table.lines().next().unwrap());
-        assert!(table.lines().all(|line| cells(line) == width && line.ends_with('|')), "{table}");
+        assert!(
+            table
+                .lines()
+                .all(|line| cells(line) == width && line.ends_with('|')),
+            "{table}"
+        );
     }
     assert!(!text.contains("<b>"), "{text}");
     assert!(text.contains("\nand 2 more\n"), "{text}");
@@ -227,7 +385,12 @@ fn every_format_has_its_name_and_takes_a_clean_report() {
 
 #[test]
 fn codes_are_words_and_no_two_are_the_same() {
-    let names: std::collections::BTreeSet<&str> = ALL.iter().map(|code: &&Code| code.name).collect();
+    let names: std::collections::BTreeSet<&str> =
+        ALL.iter().map(|code: &&Code| code.name).collect();
     assert_eq!(names.len(), ALL.len());
-    assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-')));
+    assert!(
+        names
+            .iter()
+            .all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+    );
 }

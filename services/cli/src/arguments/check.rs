@@ -14,17 +14,27 @@ pub(crate) struct Written {
 }
 
 fn written(text: &str) -> Result<Written, String> {
-    let (name, file) = text.split_once('=').map_or((text, None), |(name, file)| (name, Some(PathBuf::from(file))));
-    let known = || FORMATS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
-    let format =
-        Format::from_name(name).ok_or_else(|| format!("no report has the format `{name}`; there are {}", known()))?;
+    let (name, file) = text.split_once('=').map_or((text, None), |(name, file)| {
+        (name, Some(PathBuf::from(file)))
+    });
+    let known = || {
+        FORMATS
+            .iter()
+            .map(|(name, _)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
+    let format = Format::from_name(name)
+        .ok_or_else(|| format!("no report has the format `{name}`; there are {}", known()))?;
     Ok(Written { format, file })
 }
 
 fn code(text: &str) -> Result<String, String> {
     match assay_check::findings::code(text) {
         Some(code) => Ok(code.name.to_owned()),
-        None => Err(format!("no finding has the code `{text}`; docs/CHECK.md lists them")),
+        None => Err(format!(
+            "no finding has the code `{text}`; docs/CHECK.md lists them"
+        )),
     }
 }
 
@@ -33,7 +43,8 @@ pub(crate) struct Check {
     /// Files in JSON lines, JSON, CSV, TSV or Parquet, or `hf://ORG/NAME[@REVISION][/PATH]`
     #[arg(required = true, value_name = "DATASET")]
     pub(crate) datasets: Vec<String>,
-    /// How rows become tasks: a name such as `gsm8k`, a JSON file, or the JSON itself; without it each row has a `task`
+    /// How rows become tasks: a name such as `gsm8k`, a JSON file, or the JSON itself; without it
+    /// each row has a `task`
     #[arg(long, alias = "task", value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,
     /// A completion that should pass, as a text over the columns such as `{{ canonical_solution }}`
@@ -69,7 +80,8 @@ pub(crate) struct Check {
     /// How the prompts of that benchmark are made, as in `--template`
     #[arg(long, value_name = "NAME|FILE|JSON", requires = "against")]
     pub(crate) against_template: Option<String>,
-    /// What rollouts came to: results of `assay grade` whose groups are ids of rows, or a column with rollouts or rewards
+    /// What rollouts came to: results of `assay grade` whose groups are ids of rows, or a column
+    /// with rollouts or rewards
     #[arg(long, value_name = "FILE|COLUMN")]
     pub(crate) rollouts: Option<String>,
     /// Send the report to this server too: it keeps it, and shows it under `/ui/checks`

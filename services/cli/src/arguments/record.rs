@@ -118,7 +118,8 @@ pub(crate) struct Tail {
 
 #[derive(Debug, Args)]
 pub(crate) struct Export {
-    /// The file, newest grade first; its name ends in `.jsonl`, `.csv` or `.parquet`, or is `-` for standard output
+    /// The file, newest grade first; its name ends in `.jsonl`, `.csv` or `.parquet`, or is `-` for
+    /// standard output
     pub(crate) file: PathBuf,
     /// Its format [default: by its name]
     #[arg(long, value_enum)]

@@ -11,7 +11,8 @@ use assay_correction::channel::Comparison;
 use assay_engine::Draws;
 use assay_node::Config;
 use assay_wire::channels::{
-    AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody, EstimateBody, RateBody,
+    AdjudicateRequest, ChannelReport, ChannelsBody, ComparisonBody, DifferenceBody, DrawnBody,
+    EstimateBody, RateBody,
 };
 use assay_wire::grades::GradeBody;
 use serde::Serialize;
@@ -24,9 +25,14 @@ use crate::table;
 use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Channels) -> anyhow::Result<Ended> {
-    // What is graded to calibrate counts for no rate of what is trained on: it is graded here, without a record.
+    // What is graded to calibrate counts for no rate of what is trained on: it is graded here,
+    // without a record.
     let apart = configuration(file, vec![("store", "database", String::new().into())])?;
-    if let Some(ChannelAction::Calibrate { file, dry_run: true }) = &arguments.action {
+    if let Some(ChannelAction::Calibrate {
+        file,
+        dry_run: true,
+    }) = &arguments.action
+    {
         block_on(calibrate::try_out(apart, file, arguments.output.json))?;
         return Ok(Ended::Done);
     }
@@ -55,15 +61,37 @@ async fn act(source: &Source, arguments: &Channels, apart: Config) -> anyhow::Re
         }
         ChannelAction::Compare { one, other } => {
             let body = compare(source, one, other).await?;
-            if json { print(&body) } else { differences(&body) }
+            if json {
+                print(&body)
+            } else {
+                differences(&body)
+            }
         }
         ChannelAction::Calibrate { file, .. } => calibrate::run(source, apart, file, json).await,
-        ChannelAction::Draw { channel, judged, passed, refused } => {
+        ChannelAction::Draw {
+            channel,
+            judged,
+            passed,
+            refused,
+        } => {
             let passes = passed.then_some(true).or(refused.then_some(false));
-            draw(source, Draws { channel: channel.clone(), judged: *judged, passes }).await
+            draw(
+                source,
+                Draws {
+                    channel: channel.clone(),
+                    judged: *judged,
+                    passes,
+                },
+            )
+            .await
         }
-        ChannelAction::Adjudicate { grade, right, note, .. } => {
-            let word = AdjudicateRequest { pass: *right, note: note.clone() };
+        ChannelAction::Adjudicate {
+            grade, right, note, ..
+        } => {
+            let word = AdjudicateRequest {
+                pass: *right,
+                note: note.clone(),
+            };
             adjudicate(source, grade, &word).await
         }
     }
@@ -74,7 +102,9 @@ async fn channels(source: &Source) -> anyhow::Result<ChannelsBody> {
         Source::Server(client) => client.channels().await?,
         Source::Node(node) => {
             let ledger = node.engine().channels().await?;
-            ChannelsBody { channels: ledger.reports().map(render::channel_report).collect() }
+            ChannelsBody {
+                channels: ledger.reports().map(render::channel_report).collect(),
+            }
         }
     })
 }
@@ -84,7 +114,11 @@ async fn compare(source: &Source, one: &str, other: &str) -> anyhow::Result<Comp
         Source::Server(client) => client.compare(one, other).await?,
         Source::Node(node) => {
             let ledger = node.engine().channels().await?;
-            let known = |name: &str| ledger.named(name).with_context(|| format!("nothing was counted of `{name}`"));
+            let known = |name: &str| {
+                ledger
+                    .named(name)
+                    .with_context(|| format!("nothing was counted of `{name}`"))
+            };
             render::comparison(&Comparison::new(known(one)?, known(other)?))
         }
     })
@@ -96,8 +130,15 @@ fn named<'b>(body: &'b ChannelsBody, name: &str) -> anyhow::Result<&'b ChannelRe
     let found = body.channels.iter().find(full);
     let found = found.or_else(|| body.channels.iter().rfind(|report| report.channel == name));
     found.with_context(|| {
-        let known: Vec<_> = body.channels.iter().map(|report| format!("`{}`", report.channel)).collect();
-        format!("nothing was counted of a channel `{name}`; there are {}", known.join(", "))
+        let known: Vec<_> = body
+            .channels
+            .iter()
+            .map(|report| format!("`{}`", report.channel))
+            .collect();
+        format!(
+            "nothing was counted of a channel `{name}`; there are {}",
+            known.join(", ")
+        )
     })
 }
 
@@ -123,16 +164,31 @@ fn list(body: &ChannelsBody) -> anyhow::Result<()> {
             ]
         })
         .collect();
-    let head = ["CHANNEL", "ITEMS", "CHECKED", "OVERTURNED", "RHO0", "RHO1", "J", "NOTE"];
+    let head = [
+        "CHANNEL",
+        "ITEMS",
+        "CHECKED",
+        "OVERTURNED",
+        "RHO0",
+        "RHO1",
+        "J",
+        "NOTE",
+    ];
     Ok(table::write(&mut terminal::stdout(), head, &rows)?)
 }
 
 fn rate(rate: Option<&RateBody>) -> String {
-    rate.map_or_else(|| "?".to_owned(), |rate| format!("{:.3} [{:.3}, {:.3}]", rate.value, rate.low, rate.high))
+    rate.map_or_else(
+        || "?".to_owned(),
+        |rate| format!("{:.3} [{:.3}, {:.3}]", rate.value, rate.low, rate.high),
+    )
 }
 
 fn estimate(known: Option<&EstimateBody>) -> String {
-    known.map_or_else(|| "?".to_owned(), |known| format!("{:.3} [{:.3}, {:.3}]", known.value, known.low, known.high))
+    known.map_or_else(
+        || "?".to_owned(),
+        |known| format!("{:.3} [{:.3}, {:.3}]", known.value, known.low, known.high),
+    )
 }
 
 fn warnings(report: &ChannelReport) -> String {
@@ -140,7 +196,11 @@ fn warnings(report: &ChannelReport) -> String {
     if report.drift.drifting {
         notes.push("drifting");
     }
-    if report.persistence.share.is_some_and(|share| share.low > 0.5) {
+    if report
+        .persistence
+        .share
+        .is_some_and(|share| share.low > 0.5)
+    {
         notes.push("noise stays with answers");
     }
     if report.uncorrected.is_some() {
@@ -150,37 +210,90 @@ fn warnings(report: &ChannelReport) -> String {
 }
 
 fn show(report: &ChannelReport) -> anyhow::Result<()> {
-    let source = |known: Option<&RateBody>| known.map_or(String::new(), |known| format!("  {}", known.source));
+    let source = |known: Option<&RateBody>| {
+        known.map_or(String::new(), |known| format!("  {}", known.source))
+    };
     let mut lines = vec![
         ("channel", format!("{}@{}", report.channel, report.version)),
-        ("not passed", format!("{}, {} checked", report.negatives, report.checked_negatives)),
-        ("passed", format!("{}, {} checked", report.positives, report.checked_positives)),
-        ("overturned", format!("{} to a pass, {} to none", report.overturned_negatives, report.overturned_positives)),
-        ("right", report.right.map_or_else(|| "?".to_owned(), |right| format!("{right:.3}"))),
-        ("rho0", format!("{}{}", rate(report.rho0.as_ref()), source(report.rho0.as_ref()))),
-        ("rho1", format!("{}{}", rate(report.rho1.as_ref()), source(report.rho1.as_ref()))),
+        (
+            "not passed",
+            format!("{}, {} checked", report.negatives, report.checked_negatives),
+        ),
+        (
+            "passed",
+            format!("{}, {} checked", report.positives, report.checked_positives),
+        ),
+        (
+            "overturned",
+            format!(
+                "{} to a pass, {} to none",
+                report.overturned_negatives, report.overturned_positives
+            ),
+        ),
+        (
+            "right",
+            report
+                .right
+                .map_or_else(|| "?".to_owned(), |right| format!("{right:.3}")),
+        ),
+        (
+            "rho0",
+            format!(
+                "{}{}",
+                rate(report.rho0.as_ref()),
+                source(report.rho0.as_ref())
+            ),
+        ),
+        (
+            "rho1",
+            format!(
+                "{}{}",
+                rate(report.rho1.as_ref()),
+                source(report.rho1.as_ref())
+            ),
+        ),
         ("J", estimate(report.j.as_ref())),
     ];
     if let Some(after) = &report.after_appeals {
-        let rates = format!("rho0 {:.3}, rho1 {:.3}, J {}", after.rho0, after.rho1, estimate(Some(&after.j)));
+        let rates = format!(
+            "rho0 {:.3}, rho1 {:.3}, J {}",
+            after.rho0,
+            after.rho1,
+            estimate(Some(&after.j))
+        );
         lines.push(("after appeals", rates));
     }
-    for (side, change) in
-        [("drift of negatives", report.drift.negatives), ("drift of positives", report.drift.positives)]
-    {
+    for (side, change) in [
+        ("drift of negatives", report.drift.negatives),
+        ("drift of positives", report.drift.positives),
+    ] {
         if let Some(change) = change {
             let (before, after, p) = (change.before, change.after, change.p_value);
             lines.push((side, format!("{before:.3} to {after:.3}, p = {p:.4}")));
         }
     }
     let persistence = &report.persistence;
-    let share = persistence
-        .share
-        .as_ref()
-        .map_or(String::new(), |share| format!("; share of noise that stays {}", estimate(Some(share))));
-    lines.push(("same answer again", format!("{} times, {} flips{share}", persistence.repeats, persistence.flips)));
-    lines.push(("corrected", report.uncorrected.clone().unwrap_or_else(|| "where it helps".to_owned())));
-    let rows: Vec<_> = lines.into_iter().map(|(name, value)| [name.to_owned(), value]).collect();
+    let share = persistence.share.as_ref().map_or(String::new(), |share| {
+        format!("; share of noise that stays {}", estimate(Some(share)))
+    });
+    lines.push((
+        "same answer again",
+        format!(
+            "{} times, {} flips{share}",
+            persistence.repeats, persistence.flips
+        ),
+    ));
+    lines.push((
+        "corrected",
+        report
+            .uncorrected
+            .clone()
+            .unwrap_or_else(|| "where it helps".to_owned()),
+    ));
+    let rows: Vec<_> = lines
+        .into_iter()
+        .map(|(name, value)| [name.to_owned(), value])
+        .collect();
     Ok(table::write(&mut terminal::stdout(), ["", ""], &rows)?)
 }
 
@@ -188,26 +301,54 @@ fn differences(body: &ComparisonBody) -> anyhow::Result<()> {
     let row = |name: &str, one: String, other: String, known: Option<DifferenceBody>| {
         let difference = known.map_or_else(
             || "?".to_owned(),
-            |known| format!("{:+.3} [{:+.3}, {:+.3}]", known.value, known.low, known.high),
+            |known| {
+                format!(
+                    "{:+.3} [{:+.3}, {:+.3}]",
+                    known.value, known.low, known.high
+                )
+            },
         );
         let differs = known.map_or("", |known| if known.differs { "differs" } else { "" });
         [name.to_owned(), one, other, difference, differs.to_owned()]
     };
     let (one, other) = (&body.one, &body.other);
     let rows = [
-        row("rho0", rate(one.rho0.as_ref()), rate(other.rho0.as_ref()), body.rho0),
-        row("rho1", rate(one.rho1.as_ref()), rate(other.rho1.as_ref()), body.rho1),
-        row("J", estimate(one.j.as_ref()), estimate(other.j.as_ref()), body.j),
+        row(
+            "rho0",
+            rate(one.rho0.as_ref()),
+            rate(other.rho0.as_ref()),
+            body.rho0,
+        ),
+        row(
+            "rho1",
+            rate(one.rho1.as_ref()),
+            rate(other.rho1.as_ref()),
+            body.rho1,
+        ),
+        row(
+            "J",
+            estimate(one.j.as_ref()),
+            estimate(other.j.as_ref()),
+            body.j,
+        ),
     ];
     let name = |report: &ChannelReport| format!("{}@{}", report.channel, report.version);
     let (one, other) = (name(one), name(other));
-    Ok(table::write(&mut terminal::stdout(), ["", &one, &other, "DIFFERENCE", ""], &rows)?)
+    Ok(table::write(
+        &mut terminal::stdout(),
+        ["", &one, &other, "DIFFERENCE", ""],
+        &rows,
+    )?)
 }
 
 async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
     match source {
         Source::Server(client) => {
-            let mut query: Vec<(&str, String)> = draws.channel.into_iter().map(|name| ("channel", name)).collect();
+            let mut query: Vec<(&str, String)> = draws
+                .channel
+                .into_iter()
+                .map(|name| ("channel", name))
+                .collect();
             query.extend(draws.passes.map(|passes| ("passes", passes.to_string())));
             if draws.judged {
                 query.push(("judged", "true".to_owned()));
@@ -227,12 +368,15 @@ async fn draw(source: &Source, draws: Draws) -> anyhow::Result<()> {
 async fn adjudicate(source: &Source, grade: &str, word: &AdjudicateRequest) -> anyhow::Result<()> {
     let body = match source {
         Source::Server(client) => client.adjudicate(grade, word).await?,
-        Source::Node(node) => {
-            node.engine().adjudicate(grade.parse()?, word.pass, word.note.clone(), "local").await?.into()
-        }
+        Source::Node(node) => node
+            .engine()
+            .adjudicate(grade.parse()?, word.pass, word.note.clone(), "local")
+            .await?
+            .into(),
     };
     if body.weight.is_none() {
-        let note = "the grade was not drawn at random, so it counts for itself and for no rate; `draw` draws one";
+        let note = "the grade was not drawn at random, so it counts for itself and for no rate; \
+                    `draw` draws one";
         // The reply also shows this as a weight of null, so nothing is lost if stderr is closed.
         let _ = writeln!(terminal::stderr(), "{note}");
     }

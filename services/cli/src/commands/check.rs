@@ -29,8 +29,14 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
     let config = configuration(file, settings)?;
     let options = Arc::new(options(arguments)?);
     let reports = reports::Reports::open(arguments)?;
-    let record = arguments.record.as_deref().map(|server| Client::new(server, Retry::default())).transpose()?;
-    let Some(report) = block_on(checked(config, arguments, options))? else { return Ok(Ended::Interrupted) };
+    let record = arguments
+        .record
+        .as_deref()
+        .map(|server| Client::new(server, Retry::default()))
+        .transpose()?;
+    let Some(report) = block_on(checked(config, arguments, options))? else {
+        return Ok(Ended::Interrupted);
+    };
     let written = reports.write(&report);
     if let Some(record) = record
         && block_on(sent(&record, &report))? == Ended::Interrupted
@@ -44,10 +50,15 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<Ende
         report.failed,
         report.first_failure.as_deref().unwrap_or_default()
     );
-    Ok(if report.total() == 0 { Ended::Done } else { Ended::Findings })
+    Ok(if report.total() == 0 {
+        Ended::Done
+    } else {
+        Ended::Findings
+    })
 }
 
-/// Sends the report to the record, as it is written in JSON, with as many findings as the record takes.
+/// Sends the report to the record, as it is written in JSON, with as many findings as the record
+/// takes.
 async fn sent(record: &Client, report: &Report) -> anyhow::Result<Ended> {
     let mut json = Vec::new();
     Format::Json.write(report, &mut json)?;
@@ -66,17 +77,33 @@ async fn sent(record: &Client, report: &Report) -> anyhow::Result<Ended> {
 }
 
 /// The report; `None` when it was interrupted.
-async fn checked(config: Config, arguments: &Check, options: Arc<Options>) -> anyhow::Result<Option<Report>> {
+async fn checked(
+    config: Config,
+    arguments: &Check,
+    options: Arc<Options>,
+) -> anyhow::Result<Option<Report>> {
     // What is fetched is kept for as long as it is read.
     let fetched = tempfile::tempdir()?;
     let mut datasets = Vec::new();
     for (at, name) in arguments.datasets.iter().enumerate() {
-        datasets.extend(found(name, &config.reward_models.hub, &fetched.path().join(at.to_string())).await?);
+        datasets.extend(
+            found(
+                name,
+                &config.reward_models.hub,
+                &fetched.path().join(at.to_string()),
+            )
+            .await?,
+        );
     }
     let node = Node::start(config).await?;
     let mut progress = Progress::new(None, "rows");
     let report = {
-        let checking = pin!(assay_check::check(node.engine(), &datasets, options, |rows| progress.advance(rows)));
+        let checking = pin!(assay_check::check(
+            node.engine(),
+            &datasets,
+            options,
+            |rows| progress.advance(rows)
+        ));
         tokio::select! {
             // First, so that signals are heard before a file is opened.
             biased;
@@ -92,11 +119,20 @@ async fn checked(config: Config, arguments: &Check, options: Arc<Options>) -> an
 /// The files of a dataset: one of this machine, or those of a dataset on the hub.
 async fn found(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Dataset>> {
     let Some(on_hub) = DatasetName::parse(name) else {
-        return Ok(vec![Dataset { name: name.to_owned(), path: PathBuf::from(name), revision: None }]);
+        return Ok(vec![Dataset {
+            name: name.to_owned(),
+            path: PathBuf::from(name),
+            revision: None,
+        }]);
     };
     let on_hub = on_hub.map_err(anyhow::Error::msg)?;
-    anyhow::ensure!(!hub.is_empty(), "`{name}` is on a hub, and `reward_models.hub` names none");
-    let fetched = datasets::fetch(hub, folder, &on_hub).await.map_err(anyhow::Error::msg)?;
+    anyhow::ensure!(
+        !hub.is_empty(),
+        "`{name}` is on a hub, and `reward_models.hub` names none"
+    );
+    let fetched = datasets::fetch(hub, folder, &on_hub)
+        .await
+        .map_err(anyhow::Error::msg)?;
     let FetchedDataset { revision, files } = fetched;
     let dataset = |(file, path): (String, PathBuf)| Dataset {
         name: format!("{}{}@{revision}/{file}", datasets::SCHEME, on_hub.name),
@@ -107,12 +143,24 @@ async fn found(name: &str, hub: &str, folder: &Path) -> anyhow::Result<Vec<Datas
 }
 
 fn options(arguments: &Check) -> anyhow::Result<Options> {
-    let solution = arguments.solution.as_deref().map(SolutionTemplate::new).transpose()?;
-    let baseline =
-        arguments.baseline.as_deref().map(Baseline::read).transpose().map_err(anyhow::Error::msg)?.unwrap_or_default();
+    let solution = arguments
+        .solution
+        .as_deref()
+        .map(SolutionTemplate::new)
+        .transpose()?;
+    let baseline = arguments
+        .baseline
+        .as_deref()
+        .map(Baseline::read)
+        .transpose()
+        .map_err(anyhow::Error::msg)?
+        .unwrap_or_default();
     let of_benchmark = template::maybe(arguments.against_template.as_deref())?;
-    let benchmark =
-        arguments.against.as_deref().map(|path| Benchmark::read(path, of_benchmark.as_ref())).transpose()?;
+    let benchmark = arguments
+        .against
+        .as_deref()
+        .map(|path| Benchmark::read(path, of_benchmark.as_ref()))
+        .transpose()?;
     let (mut rollouts, mut rollout_column) = (None, None);
     if let Some(named) = &arguments.rollouts {
         if Path::new(named).is_file() {

@@ -69,44 +69,97 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         writeln!(out, "{}", terminal::pretty(&report)?)?;
     } else {
         writeln!(out, "assay {}", report.version)?;
-        writeln!(out, "cores {}, worker threads {}", report.cores, report.workers)?;
+        writeln!(
+            out,
+            "cores {}, worker threads {}",
+            report.cores, report.workers
+        )?;
         writeln!(out, "database {}", report.database)?;
         if report.set_aside > 0 {
             writeln!(
                 out,
-                "  the database rejected {} entries of the record; run `assay record set-aside` to list them",
+                "  the database rejected {} entries of the record; run `assay record set-aside` \
+                 to list them",
                 report.set_aside
             )?;
         }
-        writeln!(out, "first grade {} us after starting the node", report.first_grade_us)?;
+        writeln!(
+            out,
+            "first grade {} us after starting the node",
+            report.first_grade_us
+        )?;
         let walls = |wanted: bool| {
-            let walls = report.confinement.iter().filter(|(_, is_in_place)| **is_in_place == wanted);
+            let walls = report
+                .confinement
+                .iter()
+                .filter(|(_, is_in_place)| **is_in_place == wanted);
             let names: Vec<&str> = walls.map(|(wall, _)| *wall).collect();
-            if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+            if names.is_empty() {
+                "none".to_owned()
+            } else {
+                names.join(", ")
+            }
         };
-        writeln!(out, "cells are confined by {}; missing on this machine: {}", walls(true), walls(false))?;
+        writeln!(
+            out,
+            "cells are confined by {}; missing on this machine: {}",
+            walls(true),
+            walls(false)
+        )?;
         for image in &report.images {
-            let Image { language, version, hash, modules, p50_us, p99_us } = image;
+            let Image {
+                language,
+                version,
+                hash,
+                modules,
+                p50_us,
+                p99_us,
+            } = image;
             let modules = modules.len();
-            writeln!(out, "image of {language}: {version}, {modules} modules, {hash}")?;
-            writeln!(out, "  a trivial program takes {p50_us} us, one in a hundred {p99_us} us")?;
+            writeln!(
+                out,
+                "image of {language}: {version}, {modules} modules, {hash}"
+            )?;
+            writeln!(
+                out,
+                "  a trivial program takes {p50_us} us, one in a hundred {p99_us} us"
+            )?;
         }
         writeln!(out)?;
         let rows: Vec<_> = report
             .graders
             .iter()
-            .map(|test| [test.grader.clone(), test.state.clone(), test.p50_us.to_string(), test.p99_us.to_string()])
+            .map(|test| {
+                [
+                    test.grader.clone(),
+                    test.state.clone(),
+                    test.p50_us.to_string(),
+                    test.p99_us.to_string(),
+                ]
+            })
             .collect();
         table::write(&mut out, ["GRADER", "SELF-TEST", "P50 US", "P99 US"], &rows)?;
     }
-    Ok(if healthy { Ended::Done } else { Ended::Findings })
+    Ok(if healthy {
+        Ended::Done
+    } else {
+        Ended::Findings
+    })
 }
 
 async fn examine(mut config: Config) -> anyhow::Result<Report> {
     let clock = SystemClock::new();
-    let database = if config.store.database.is_empty() { "none".to_owned() } else { config.store.database.clone() };
+    let database = if config.store.database.is_empty() {
+        "none".to_owned()
+    } else {
+        config.store.database.clone()
+    };
     let cores = std::thread::available_parallelism()?.get();
-    let workers = if config.engine.workers == 0 { cores } else { config.engine.workers };
+    let workers = if config.engine.workers == 0 {
+        cores
+    } else {
+        config.engine.workers
+    };
     let set_aside = assay_node::set_aside_entries(&config)?;
     // The self-test measures grading: nothing is recorded and nothing is cached.
     config.store.database = String::new();
@@ -120,11 +173,22 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
         let spec = grader.spec();
         let mut times = Vec::with_capacity(REPEATS);
         let mut state = grader.unavailable();
-        // Which models there are is the operator's choice; those that are named were loaded above, and run once to warm them.
+        // Which models there are is the operator's choice; those that are named were loaded above,
+        // and run once to warm them.
         let is_chosen = spec.lane == Lane::Device;
-        for _ in 0..if state.is_none() && !is_chosen { REPEATS } else { 0 } {
-            let item = BatchItem::new(Item::text(spec.example_completion), Task::from_json(spec.example_task)?);
-            let reply = node.engine().grade(Batch::new("doctor", vec![item]), Mode::Whole).await?;
+        for _ in 0..if state.is_none() && !is_chosen {
+            REPEATS
+        } else {
+            0
+        } {
+            let item = BatchItem::new(
+                Item::text(spec.example_completion),
+                Task::from_json(spec.example_task)?,
+            );
+            let reply = node
+                .engine()
+                .grade(Batch::new("doctor", vec![item]), Mode::Whole)
+                .await?;
             first_grade_us.get_or_insert_with(|| micros(clock.monotonic()));
             for result in reply.results() {
                 times.push(result.grade_us);
@@ -134,7 +198,12 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
             }
         }
         times.sort_unstable();
-        let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+        let at = |share: usize| {
+            times
+                .get(times.len() * share / 100)
+                .copied()
+                .unwrap_or_default()
+        };
         graders.push(SelfTest {
             grader: spec.id(),
             healthy: state.is_none() || is_chosen,
@@ -143,13 +212,29 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
             p99_us: at(99),
         });
     }
-    let confinement =
-        node.confinement().await?.walls().map(|(wall, is_in_place)| (wall.as_str(), is_in_place)).collect();
+    let confinement = node
+        .confinement()
+        .await?
+        .walls()
+        .map(|(wall, is_in_place)| (wall.as_str(), is_in_place))
+        .collect();
     let mut images = Vec::new();
     for image in installed {
         let (p50_us, p99_us) = time_program(&node, &clock, &image.language).await?;
-        let ImageInfo { language, version, hash, modules } = image;
-        images.push(Image { language, version, hash, modules, p50_us, p99_us });
+        let ImageInfo {
+            language,
+            version,
+            hash,
+            modules,
+        } = image;
+        images.push(Image {
+            language,
+            version,
+            hash,
+            modules,
+            p50_us,
+            p99_us,
+        });
     }
     node.stop().await;
     let version = env!("CARGO_PKG_VERSION");
@@ -166,8 +251,13 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     })
 }
 
-/// Runs a trivial program of a language, with another input each time; the p50 and p99 in microseconds.
-async fn time_program(node: &Node, clock: &SystemClock, language: &str) -> anyhow::Result<(u64, u64)> {
+/// Runs a trivial program of a language, with another input each time; the p50 and p99 in
+/// microseconds.
+async fn time_program(
+    node: &Node,
+    clock: &SystemClock,
+    language: &str,
+) -> anyhow::Result<(u64, u64)> {
     let mut times = Vec::with_capacity(PROGRAMS);
     for number in 0..=PROGRAMS {
         let started = clock.monotonic();
@@ -180,13 +270,21 @@ async fn time_program(node: &Node, clock: &SystemClock, language: &str) -> anyho
             turn: Duration::from_secs(60),
         };
         let executed = node.programs().execute(execution).await?;
-        anyhow::ensure!(executed.end == ExecutionEnd::Exited(0), "a trivial program in {language} gave {executed:?}");
+        anyhow::ensure!(
+            executed.end == ExecutionEnd::Exited(0),
+            "a trivial program in {language} gave {executed:?}"
+        );
         times.push(micros(clock.monotonic().saturating_sub(started)));
     }
     // The first starts a cell and compiles the program.
     times.remove(0);
     times.sort_unstable();
-    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+    let at = |share: usize| {
+        times
+            .get(times.len() * share / 100)
+            .copied()
+            .unwrap_or_default()
+    };
     Ok((at(50), at(99)))
 }
 

@@ -42,12 +42,21 @@ fn format(arguments: &Export) -> anyhow::Result<Format> {
         return Ok(format);
     }
     let name = arguments.file.display();
-    Ok(match arguments.file.extension().and_then(|extension| extension.to_str()) {
-        Some("jsonl" | "ndjson") => Format::Jsonl,
-        Some("csv") => Format::Csv,
-        Some("parquet") => Format::Parquet,
-        _ => bail!("`{name}` does not say its format: end it in `.jsonl`, `.csv` or `.parquet`, or give `--format`"),
-    })
+    Ok(
+        match arguments
+            .file
+            .extension()
+            .and_then(|extension| extension.to_str())
+        {
+            Some("jsonl" | "ndjson") => Format::Jsonl,
+            Some("csv") => Format::Csv,
+            Some("parquet") => Format::Parquet,
+            _ => bail!(
+                "`{name}` does not say its format: end it in `.jsonl`, `.csv` or `.parquet`, or \
+                 give `--format`"
+            ),
+        },
+    )
 }
 
 async fn export(source: &Source, arguments: &Export, format: Format) -> anyhow::Result<Ended> {

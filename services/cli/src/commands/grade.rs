@@ -29,8 +29,12 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Ende
     refuse_to_overwrite(&arguments.file, &arguments.output)?;
     let named = arguments.run.is_some() || arguments.step.is_some();
     let recorded = arguments.database.is_some() || arguments.server.is_some();
-    ensure!(recorded || !named, "`--run` and `--step` name grades in a record; add `--database` or `--server`");
-    // Nothing is recorded unless a database is named: grading a file twice should leave no trace by surprise.
+    ensure!(
+        recorded || !named,
+        "`--run` and `--step` name grades in a record; add `--database` or `--server`"
+    );
+    // Nothing is recorded unless a database is named: grading a file twice should leave no trace by
+    // surprise.
     let database = arguments.database.clone().unwrap_or_default();
     let mut settings = vec![("store", "database", database.into())];
     if let Some(jobs) = arguments.jobs {
@@ -47,27 +51,44 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grade) -> anyhow::Result<Ende
 
 /// Creating the output would empty the input before it is read.
 pub(super) fn refuse_to_overwrite(input: &Path, output: &Path) -> anyhow::Result<()> {
-    let same = input.canonicalize().ok().is_some_and(|input| output.canonicalize().ok() == Some(input));
-    ensure!(!same, "`{}` is the input; write the results to another file", output.display());
+    let same = input
+        .canonicalize()
+        .ok()
+        .is_some_and(|input| output.canonicalize().ok() == Some(input));
+    ensure!(
+        !same,
+        "`{}` is the input; write the results to another file",
+        output.display()
+    );
     Ok(())
 }
 
 async fn grade_here(arguments: &Grade, config: Config) -> anyhow::Result<Ended> {
     let node = Node::start(config).await?;
     node.load_models().await?;
-    let (chunks, total) = input::chunks(&arguments.file, template::maybe(arguments.template.as_deref())?)?;
+    let (chunks, total) = input::chunks(
+        &arguments.file,
+        template::maybe(arguments.template.as_deref())?,
+    )?;
     if let Some(name) = &arguments.policy {
         node.engine().policies().named(name)?;
     }
-    let results = chunks.map(|chunk| here::grade(node.engine(), chunk, arguments)).buffered(CHUNKS_AHEAD);
+    let results = chunks
+        .map(|chunk| here::grade(node.engine(), chunk, arguments))
+        .buffered(CHUNKS_AHEAD);
     let ended = write(arguments, results, total).await;
     node.stop().await;
     ended
 }
 
 async fn grade_there(arguments: &Grade, client: Client) -> anyhow::Result<Ended> {
-    let (chunks, total) = input::chunks(&arguments.file, template::maybe(arguments.template.as_deref())?)?;
-    let results = chunks.map(|chunk| there::grade(&client, chunk, arguments)).buffered(CHUNKS_AHEAD);
+    let (chunks, total) = input::chunks(
+        &arguments.file,
+        template::maybe(arguments.template.as_deref())?,
+    )?;
+    let results = chunks
+        .map(|chunk| there::grade(&client, chunk, arguments))
+        .buffered(CHUNKS_AHEAD);
     write(arguments, results, total).await
 }
 
@@ -118,18 +139,27 @@ async fn write(
     if lines > 0 && unread == lines {
         let (file, problem) = (arguments.file.display(), problem.unwrap_or_default());
         // If stderr is closed, only the exit code reports the error.
-        let _ = writeln!(terminal::stderr(), "assay: no line of `{file}` is an item that can be graded; {problem}");
+        let _ = writeln!(
+            terminal::stderr(),
+            "assay: no line of `{file}` is an item that can be graded; {problem}"
+        );
         return Ok(Ended::Findings);
     }
     if unread > 0 {
-        tracing::warn!(lines = unread, "some lines were no items; their results say why");
+        tracing::warn!(
+            lines = unread,
+            "some lines were no items; their results say why"
+        );
     }
     Ok(Ended::Done)
 }
 
-/// The result of a line that is no item, with every key of a result: the task side is at fault, nothing is lost.
+/// The result of a line that is no item, with every key of a result: the task side is at fault,
+/// nothing is lost.
 fn unread(line: &Unread) -> Value {
-    let Unread { id, group, problem, .. } = line;
+    let Unread {
+        id, group, problem, ..
+    } = line;
     let message = message(line);
     json!({
         "id": id, "group": group, "grade": null, "channel": null, "grader": null,
@@ -152,10 +182,17 @@ fn message(Unread { line, problem, .. }: &Unread) -> String {
 /// Puts results back between the lines that were no items.
 fn join(lines: &[Line], results: impl IntoIterator<Item = Vec<u8>>) -> anyhow::Result<Written> {
     let mut results = results.into_iter();
-    let mut written = Written { lines: Vec::new(), count: lines.len() as u64, unread: 0, problem: None };
+    let mut written = Written {
+        lines: Vec::new(),
+        count: lines.len() as u64,
+        unread: 0,
+        problem: None,
+    };
     for line in lines {
         match line {
-            Line::Item(_) => written.lines.extend_from_slice(&results.next().unwrap_or_default()),
+            Line::Item(_) => written
+                .lines
+                .extend_from_slice(&results.next().unwrap_or_default()),
             Line::Unread(line) => {
                 serde_json::to_writer(&mut written.lines, &unread(line))?;
                 written.unread += 1;

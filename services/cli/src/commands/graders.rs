@@ -20,18 +20,35 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let models = assay_node::models::open(&config.reward_models, &clock)?;
     let graders = assay_node::graders::graders(&sandboxes, Arc::new(models));
-    let bodies = graders.iter().map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
+    let bodies = graders
+        .iter()
+        .map(|grader| GraderBody::new(grader.spec(), grader.unavailable()));
     let mut out = terminal::stdout();
     if output.json {
-        writeln!(out, "{}", terminal::pretty(&GradersBody { graders: bodies.collect() })?)?;
+        writeln!(
+            out,
+            "{}",
+            terminal::pretty(&GradersBody {
+                graders: bodies.collect()
+            })?
+        )?;
         return Ok(Ended::Done);
     }
     let rows: Vec<_> = bodies
         .map(|body| {
             let state = body.unavailable.unwrap_or_else(|| "ready".to_owned());
-            [format!("{}@{}", body.name, body.version), body.lane, state, body.summary]
+            [
+                format!("{}@{}", body.name, body.version),
+                body.lane,
+                state,
+                body.summary,
+            ]
         })
         .collect();
-    table::write(&mut out, ["GRADER", "LANE", "STATE", "WHAT IT CHECKS"], &rows)?;
+    table::write(
+        &mut out,
+        ["GRADER", "LANE", "STATE", "WHAT IT CHECKS"],
+        &rows,
+    )?;
     Ok(Ended::Done)
 }

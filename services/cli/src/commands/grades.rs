@@ -17,7 +17,9 @@ use crate::terminal;
 pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<Ended> {
     let grades = block_on(async {
         let source = open(file, &arguments.record).await?;
-        let grades = Rows::new(&source, &arguments.which).next(arguments.limit).await;
+        let grades = Rows::new(&source, &arguments.which)
+            .next(arguments.limit)
+            .await;
         source.close().await;
         grades
     })?;
@@ -34,8 +36,19 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Grades) -> anyhow::Result<End
 }
 
 /// Names of the fields of a line.
-pub(super) const HEAD: [&str; 11] =
-    ["GRADE", "RUN", "STEP", "ITEM", "GRADER", "VERDICT", "SCORE", "APPEAL", "REWARD", "EXTRACTED", "WHY"];
+pub(super) const HEAD: [&str; 11] = [
+    "GRADE",
+    "RUN",
+    "STEP",
+    "ITEM",
+    "GRADER",
+    "VERDICT",
+    "SCORE",
+    "APPEAL",
+    "REWARD",
+    "EXTRACTED",
+    "WHY",
+];
 
 /// Longest texts of a line, in characters.
 const EXTRACTED_LENGTH: usize = 40;
@@ -43,16 +56,30 @@ const WHY_LENGTH: usize = 80;
 
 /// What a line says of a grade.
 pub(super) fn fields(grade: &GradeBody) -> [String; 11] {
-    let short = |text: String, length| text.replace(['\n', '\r', '\t'], " ").chars().take(length).collect::<String>();
+    let short = |text: String, length| {
+        text.replace(['\n', '\r', '\t'], " ")
+            .chars()
+            .take(length)
+            .collect::<String>()
+    };
     [
         grade.grade.clone(),
         cell(grade.run.as_deref()),
         cell(grade.step),
         cell(grade.id.as_deref()),
         grade.grader.clone(),
-        grade.verdict.clone().unwrap_or_else(|| grade.outcome.clone()),
+        grade
+            .verdict
+            .clone()
+            .unwrap_or_else(|| grade.outcome.clone()),
         cell(grade.score),
-        cell(grade.appeal.as_ref().map(|appeal| if appeal.overturned { "overturned" } else { "looked at" })),
+        cell(grade.appeal.as_ref().map(|appeal| {
+            if appeal.overturned {
+                "overturned"
+            } else {
+                "looked at"
+            }
+        })),
         cell(grade.reward),
         short(reasons::extracted(&grade.evidence), EXTRACTED_LENGTH),
         short(reasons::why(&grade.evidence), WHY_LENGTH),

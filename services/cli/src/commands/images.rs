@@ -27,7 +27,10 @@ pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Ended>
         writeln!(out, "{}", terminal::pretty(&json!({"images": list}))?)?;
         return Ok(Ended::Done);
     }
-    let rows: Vec<_> = installed.into_iter().map(|image| [image.language, image.version, image.hash]).collect();
+    let rows: Vec<_> = installed
+        .into_iter()
+        .map(|image| [image.language, image.version, image.hash])
+        .collect();
     table::write(&mut out, ["LANGUAGE", "VERSION", "HASH"], &rows)?;
     Ok(Ended::Done)
 }

@@ -16,7 +16,11 @@ use crate::table::{self, cell};
 use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ended> {
-    let Models { action, server, output } = arguments;
+    let Models {
+        action,
+        server,
+        output,
+    } = arguments;
     match action.unwrap_or(ModelAction::List) {
         ModelAction::Score(score) => return score::run(file, &score, server.as_deref()),
         ModelAction::Bench(bench) => return bench::run(&bench, output.json),
@@ -31,19 +35,28 @@ pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ende
             let rows: Vec<_> = known.reward_models.iter().map(row).collect();
             table::write(
                 &mut out,
-                ["MODEL", "STATE", "VERSION", "HEAD", "SCALE", "DEVICE", "SCORED", "SOURCE"],
+                [
+                    "MODEL", "STATE", "VERSION", "HEAD", "SCALE", "DEVICE", "SCORED", "SOURCE",
+                ],
                 &rows,
             )?;
         }
         ModelAction::Load { name, source } => {
             let client = client(file, server)?;
-            let request = LoadRequest { source, options: None };
+            let request = LoadRequest {
+                source,
+                options: None,
+            };
             let model = block_on(async { Ok(client.load_model(&name, &request).await?) })?;
             let mut out = terminal::stdout();
             if output.json {
                 writeln!(out, "{}", terminal::pretty(&model)?)?;
             } else {
-                writeln!(out, "{} is ready: version {} of {}", model.name, model.version, model.source)?;
+                writeln!(
+                    out,
+                    "{} is ready: version {} of {}",
+                    model.name, model.version, model.source
+                )?;
             }
         }
         ModelAction::Unload { name } => {
@@ -76,7 +89,11 @@ fn row(status: &RewardModelBody) -> [String; 8] {
     };
     let model = status.model.as_ref();
     [
-        if status.default { format!("{} (default)", status.name) } else { status.name.clone() },
+        if status.default {
+            format!("{} (default)", status.name)
+        } else {
+            status.name.clone()
+        },
         state,
         cell(model.map(|model| model.version.chars().take(12).collect::<String>())),
         cell(model.map(|model| &model.head)),

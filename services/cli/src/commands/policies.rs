@@ -27,9 +27,15 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
         }
         let rows: Vec<_> = FUNCTIONS
             .iter()
-            .map(|known| [known.section, known.name, known.summary, known.formula].map(str::to_owned))
+            .map(|known| {
+                [known.section, known.name, known.summary, known.formula].map(str::to_owned)
+            })
             .collect();
-        table::write(&mut out, ["SECTION", "FUNCTION", "WHAT IT DOES", "FORMULA"], &rows)?;
+        table::write(
+            &mut out,
+            ["SECTION", "FUNCTION", "WHAT IT DOES", "FORMULA"],
+            &rows,
+        )?;
         return Ok(Ended::Done);
     }
     if let Some(path) = &arguments.check {
@@ -45,17 +51,30 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
         return explain(&mut out, &render::policy_body(&policy), json);
     }
     let body = match &arguments.server {
-        Some(server) => block_on(async { Ok(Client::new(server, Retry::default())?.policies().await?) })?,
+        Some(server) => {
+            block_on(async { Ok(Client::new(server, Retry::default())?.policies().await?) })?
+        }
         None => {
             let config = configuration(file, Vec::new())?;
-            let policies = config.policies().map_err(|(name, error)| anyhow::anyhow!("`policies.{name}`: {error}"))?;
-            PoliciesBody { policies: policies.iter().map(render::policy_body).collect() }
+            let policies = config
+                .policies()
+                .map_err(|(name, error)| anyhow::anyhow!("`policies.{name}`: {error}"))?;
+            PoliciesBody {
+                policies: policies.iter().map(render::policy_body).collect(),
+            }
         }
     };
     if let Some(name) = &arguments.name {
         let Some(policy) = body.policies.iter().find(|policy| policy.name == *name) else {
-            let known: Vec<_> = body.policies.iter().map(|policy| format!("`{}`", policy.name)).collect();
-            bail!("no policy is named `{name}`; there are {}", known.join(", "));
+            let known: Vec<_> = body
+                .policies
+                .iter()
+                .map(|policy| format!("`{}`", policy.name))
+                .collect();
+            bail!(
+                "no policy is named `{name}`; there are {}",
+                known.join(", ")
+            );
         };
         return explain(&mut out, policy, json);
     }
@@ -69,20 +88,40 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Policies) -> anyhow::Result<E
 }
 
 fn row(policy: &PolicyBody) -> [String; 4] {
-    let summary = policy.policy.get("summary").and_then(serde_json::Value::as_str).unwrap_or_default();
-    let functions: Vec<&str> = policy.explained.iter().map(|line| line.function.as_str()).collect();
+    let summary = policy
+        .policy
+        .get("summary")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
+    let functions: Vec<&str> = policy
+        .explained
+        .iter()
+        .map(|line| line.function.as_str())
+        .collect();
     let hash = policy.hash.as_deref().unwrap_or_default();
-    let does = if functions.is_empty() { "reward = score".to_owned() } else { functions.join(", ") };
-    [policy.name.clone(), hash.chars().take(12).collect(), does, summary.to_owned()]
+    let does = if functions.is_empty() {
+        "reward = score".to_owned()
+    } else {
+        functions.join(", ")
+    };
+    [
+        policy.name.clone(),
+        hash.chars().take(12).collect(),
+        does,
+        summary.to_owned(),
+    ]
 }
 
 /// A policy in a file: TOML, or JSON where it starts with a brace.
 fn read(path: &Path) -> anyhow::Result<Policy> {
-    let text = std::fs::read_to_string(path).with_context(|| format!("`{}` cannot be read", path.display()))?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("`{}` cannot be read", path.display()))?;
     let json: serde_json::Value = if text.trim_start().starts_with('{') {
         serde_json::from_str(&text).with_context(|| format!("`{}` is not JSON", path.display()))?
     } else {
-        let table: toml::Table = text.parse().with_context(|| format!("`{}` is not TOML", path.display()))?;
+        let table: toml::Table = text
+            .parse()
+            .with_context(|| format!("`{}` is not TOML", path.display()))?;
         serde_json::to_value(table)?
     };
     Policy::inline(&json).map_err(|error| anyhow::anyhow!("`{}`: {error}", path.display()))
@@ -100,7 +139,14 @@ fn explain(out: &mut impl Write, policy: &PolicyBody, json: bool) -> anyhow::Res
     let rows: Vec<_> = policy
         .explained
         .iter()
-        .map(|line| [line.field.clone(), line.formula.clone(), line.meaning.clone(), line.source.clone()])
+        .map(|line| {
+            [
+                line.field.clone(),
+                line.formula.clone(),
+                line.meaning.clone(),
+                line.source.clone(),
+            ]
+        })
         .collect();
     table::write(out, ["FIELD", "FORMULA", "MEANING", "SOURCE"], &rows)?;
     Ok(Ended::Done)

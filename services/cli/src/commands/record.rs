@@ -29,7 +29,10 @@ impl Source {
 
 /// Opens the record where the arguments say it is.
 pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result<Source> {
-    let database = record.database.iter().map(|url| ("store", "database", url.clone().into()));
+    let database = record
+        .database
+        .iter()
+        .map(|url| ("store", "database", url.clone().into()));
     // Also for a server: it says how to log.
     let config = configuration(file, database.collect())?;
     if let Some(server) = &record.server {
@@ -37,13 +40,18 @@ pub(crate) async fn open(file: Option<&Path>, record: &Record) -> anyhow::Result
     }
     refuse_to_create(&config.store.database)?;
     let node = Node::start(config).await;
-    Ok(Source::Node(Box::new(node.context("a record that a server holds is read with `--server URL`")?)))
+    Ok(Source::Node(Box::new(node.context(
+        "a record that a server holds is read with `--server URL`",
+    )?)))
 }
 
 /// Serving creates its record; reading one that is not there is a slip.
 pub(crate) fn refuse_to_create(database: &str) -> anyhow::Result<()> {
     if let Some(path) = database.strip_prefix("sqlite://") {
-        ensure!(Path::new(path).exists(), "there is no database at `{path}`; name one with `--database` or `--server`");
+        ensure!(
+            Path::new(path).exists(),
+            "there is no database at `{path}`; name one with `--database` or `--server`"
+        );
     }
     Ok(())
 }

@@ -27,7 +27,10 @@ const SHOWN: usize = 40;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<Ended> {
     let chosen = !arguments.ids.is_empty() || arguments.which.run.is_some();
-    ensure!(chosen, "no grades are named; name them by their `ID`s, or a whole run with `--run NAME`");
+    ensure!(
+        chosen,
+        "no grades are named; name them by their `ID`s, or a whole run with `--run NAME`"
+    );
     let options = options(&arguments.options)?;
     block_on(async {
         let source = open(file, &arguments.record).await?;
@@ -37,7 +40,11 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Replay) -> anyhow::Result<End
     })
 }
 
-async fn replay(source: &Source, arguments: &Replay, options: &ReplayOptions) -> anyhow::Result<Ended> {
+async fn replay(
+    source: &Source,
+    arguments: &Replay,
+    options: &ReplayOptions,
+) -> anyhow::Result<Ended> {
     expect(source, &arguments.expect).await?;
     if let Source::Node(node) = source {
         node.load_models().await?;
@@ -61,17 +68,33 @@ async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
         _ if expected.is_empty() => return Ok(()),
         Source::Server(client) => {
             let graders = client.graders().await?.graders;
-            graders.into_iter().map(|grader| format!("{}@{}", grader.name, grader.version)).collect()
+            graders
+                .into_iter()
+                .map(|grader| format!("{}@{}", grader.name, grader.version))
+                .collect()
         }
-        Source::Node(node) => node.engine().graders().iter().map(|grader| grader.spec().id()).collect(),
+        Source::Node(node) => node
+            .engine()
+            .graders()
+            .iter()
+            .map(|grader| grader.spec().id())
+            .collect(),
     };
     for wanted in expected {
         let named = wanted.split_once('@').map(|(name, _)| name);
-        let Some(name) = named else { bail!("`--expect` is a grader and its version, as `math@1`: `{wanted}`") };
-        let Some(there) = known.iter().find(|grader| grader.split('@').next() == Some(name)) else {
+        let Some(name) = named else {
+            bail!("`--expect` is a grader and its version, as `math@1`: `{wanted}`")
+        };
+        let Some(there) = known
+            .iter()
+            .find(|grader| grader.split('@').next() == Some(name))
+        else {
             bail!("`--expect`: there is no grader `{name}`; `assay graders` lists them");
         };
-        ensure!(there == wanted, "`--expect`: `{wanted}` was expected, and `{there}` would grade");
+        ensure!(
+            there == wanted,
+            "`--expect`: `{wanted}` was expected, and `{there}` would grade"
+        );
     }
     Ok(())
 }
@@ -79,9 +102,9 @@ async fn expect(source: &Source, expected: &[String]) -> anyhow::Result<()> {
 fn options(given: &[String]) -> anyhow::Result<ReplayOptions> {
     let mut options = BTreeMap::new();
     for option in given {
-        let (name, text) = option
-            .split_once('=')
-            .with_context(|| format!("`--option` is a field and its value, as `form=decimal`: `{option}`"))?;
+        let (name, text) = option.split_once('=').with_context(|| {
+            format!("`--option` is a field and its value, as `form=decimal`: `{option}`")
+        })?;
         let value = match RawValue::from_string(text.to_owned()) {
             Ok(json) => json,
             Err(_) => serde_json::value::to_raw_value(text)?,
@@ -137,7 +160,11 @@ impl Report {
     }
 
     fn finish(self) -> anyhow::Result<Ended> {
-        let ended = if self.matrices.flips() > 0 { Ended::Findings } else { Ended::Done };
+        let ended = if self.matrices.flips() > 0 {
+            Ended::Findings
+        } else {
+            Ended::Done
+        };
         let mut out = terminal::stdout();
         if self.json {
             if !self.all {
@@ -147,13 +174,23 @@ impl Report {
             return Ok(ended);
         }
         if self.all || !self.rows.is_empty() {
-            table::write(&mut out, ["GRADE", "THEN", "VERDICT", "SCORE", "NOW", "VERDICT", "SCORE", ""], &self.rows)?;
+            table::write(
+                &mut out,
+                [
+                    "GRADE", "THEN", "VERDICT", "SCORE", "NOW", "VERDICT", "SCORE", "",
+                ],
+                &self.rows,
+            )?;
         }
         if self.all {
             return Ok(ended);
         }
         if self.hidden > 0 {
-            writeln!(out, "… and {} flips more, which `--json` shows", self.hidden)?;
+            writeln!(
+                out,
+                "… and {} flips more, which `--json` shows",
+                self.hidden
+            )?;
         }
         if !self.rows.is_empty() {
             writeln!(out)?;

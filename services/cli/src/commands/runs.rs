@@ -21,7 +21,9 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Ended
     let answer = block_on(async {
         let source = open(file, &arguments.record).await?;
         let answer = match &arguments.name {
-            Some(name) => one(&source, name, arguments.steps.into()).await.map(Answer::One),
+            Some(name) => one(&source, name, arguments.steps.into())
+                .await
+                .map(Answer::One),
             None => all(&source).await.map(Answer::All),
         };
         source.close().await;
@@ -29,13 +31,26 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Ended
     })?;
     let mut out = terminal::stdout();
     match answer {
-        Answer::All(body) if arguments.output.json => writeln!(out, "{}", terminal::pretty(&body)?)?,
-        Answer::One(body) if arguments.output.json => writeln!(out, "{}", terminal::pretty(&body)?)?,
+        Answer::All(body) if arguments.output.json => {
+            writeln!(out, "{}", terminal::pretty(&body)?)?
+        }
+        Answer::One(body) if arguments.output.json => {
+            writeln!(out, "{}", terminal::pretty(&body)?)?
+        }
         Answer::All(body) => {
             let rows: Vec<_> = body.runs.iter().map(row).collect();
             table::write(
                 &mut out,
-                ["RUN", "STEP", "GRADES", "GRADED", "UNGRADABLE", "FAILED", "PASSED", "MEAN"],
+                [
+                    "RUN",
+                    "STEP",
+                    "GRADES",
+                    "GRADED",
+                    "UNGRADABLE",
+                    "FAILED",
+                    "PASSED",
+                    "MEAN",
+                ],
                 &rows,
             )?;
         }
@@ -53,8 +68,18 @@ async fn all(source: &Source) -> anyhow::Result<RunsBody> {
     match source {
         Source::Server(client) => Ok(client.runs().await?),
         Source::Node(node) => {
-            let store = node.engine().store().context("no database is configured; name one with `--database`")?;
-            Ok(RunsBody { runs: store.runs(MOST).await?.into_iter().map(RunBody::from).collect() })
+            let store = node
+                .engine()
+                .store()
+                .context("no database is configured; name one with `--database`")?;
+            Ok(RunsBody {
+                runs: store
+                    .runs(MOST)
+                    .await?
+                    .into_iter()
+                    .map(RunBody::from)
+                    .collect(),
+            })
         }
     }
 }
@@ -63,7 +88,10 @@ async fn one(source: &Source, name: &str, steps: usize) -> anyhow::Result<RunDet
     match source {
         Source::Server(client) => Ok(client.run(name, steps).await?),
         Source::Node(node) => {
-            let store = node.engine().store().context("no database is configured; name one with `--database`")?;
+            let store = node
+                .engine()
+                .store()
+                .context("no database is configured; name one with `--database`")?;
             let found = run_detail(store.as_ref(), name, steps).await?;
             found.with_context(|| format!("no run has the name `{name}`; `assay runs` lists them"))
         }
@@ -85,12 +113,28 @@ fn row(run: &RunBody) -> [String; 8] {
 
 /// Graders, verdicts, causes and steps, each a table.
 fn write_one(out: &mut impl Write, detail: &RunDetail) -> std::io::Result<()> {
-    let graders: Vec<_> =
-        detail.graders.iter().map(|grader| with_sums([grader.grader.clone()], &grader.sums)).collect();
-    let graders: Vec<[String; 9]> = graders.into_iter().filter_map(|row| row.try_into().ok()).collect();
+    let graders: Vec<_> = detail
+        .graders
+        .iter()
+        .map(|grader| with_sums([grader.grader.clone()], &grader.sums))
+        .collect();
+    let graders: Vec<[String; 9]> = graders
+        .into_iter()
+        .filter_map(|row| row.try_into().ok())
+        .collect();
     table::write(
         out,
-        ["GRADER", "GRADES", "GRADED", "UNGRADABLE", "FAILED", "PASSED", "SCORE", "GRADING", "WAITING"],
+        [
+            "GRADER",
+            "GRADES",
+            "GRADED",
+            "UNGRADABLE",
+            "FAILED",
+            "PASSED",
+            "SCORE",
+            "GRADING",
+            "WAITING",
+        ],
         &graders,
     )?;
     let verdicts: Vec<_> = detail.graders.iter().flat_map(verdicts).collect();
@@ -100,16 +144,35 @@ fn write_one(out: &mut impl Write, detail: &RunDetail) -> std::io::Result<()> {
     }
     if !detail.causes.is_empty() {
         writeln!(out)?;
-        let causes: Vec<_> = detail.causes.iter().map(|cause| [cause.code.clone(), cause.grades.to_string()]).collect();
+        let causes: Vec<_> = detail
+            .causes
+            .iter()
+            .map(|cause| [cause.code.clone(), cause.grades.to_string()])
+            .collect();
         table::write(out, ["NO SCORE BECAUSE OF", "ITEMS"], &causes)?;
     }
     if !detail.steps.is_empty() {
         writeln!(out)?;
-        let steps = detail.steps.iter().map(step).filter_map(|row| row.try_into().ok());
+        let steps = detail
+            .steps
+            .iter()
+            .map(step)
+            .filter_map(|row| row.try_into().ok());
         let steps: Vec<[String; 10]> = steps.collect();
         table::write(
             out,
-            ["STEP", "GRADER", "GRADES", "GRADED", "UNGRADABLE", "FAILED", "PASSED", "SCORE", "GRADING", "WAITING"],
+            [
+                "STEP",
+                "GRADER",
+                "GRADES",
+                "GRADED",
+                "UNGRADABLE",
+                "FAILED",
+                "PASSED",
+                "SCORE",
+                "GRADING",
+                "WAITING",
+            ],
             &steps,
         )?;
     }
@@ -121,18 +184,40 @@ fn step(step: &RunStepBody) -> Vec<String> {
 }
 
 fn with_sums<const N: usize>(names: [String; N], sums: &SumsBody) -> Vec<String> {
-    let score =
-        sums.mean_score.zip(sums.score_deviation).map(|(mean, deviation)| format!("{mean:.4} ± {deviation:.4}"));
-    let counts = [sums.grades, sums.graded, sums.ungradable, sums.failed, sums.passed].map(|count| count.to_string());
+    let score = sums
+        .mean_score
+        .zip(sums.score_deviation)
+        .map(|(mean, deviation)| format!("{mean:.4} ± {deviation:.4}"));
+    let counts = [
+        sums.grades,
+        sums.graded,
+        sums.ungradable,
+        sums.failed,
+        sums.passed,
+    ]
+    .map(|count| count.to_string());
     let times = [sums.mean_grade_us, sums.mean_queue_us].map(|us| format!("{:.2} ms", us / 1e3));
-    names.into_iter().chain(counts).chain([cell(score)]).chain(times).collect()
+    names
+        .into_iter()
+        .chain(counts)
+        .chain([cell(score)])
+        .chain(times)
+        .collect()
 }
 
-#[expect(clippy::cast_precision_loss, reason = "a run has less than 2^52 grades")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "a run has less than 2^52 grades"
+)]
 fn verdicts(grader: &RunGraderBody) -> impl Iterator<Item = [String; 4]> {
     let graded = grader.sums.graded.max(1) as f64;
     grader.verdicts.iter().map(move |(verdict, grades)| {
         let share = format!("{:.1} %", 100.0 * *grades as f64 / graded);
-        [grader.grader.clone(), verdict.clone(), grades.to_string(), share]
+        [
+            grader.grader.clone(),
+            verdict.clone(),
+            grades.to_string(),
+            share,
+        ]
     })
 }

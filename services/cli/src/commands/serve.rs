@@ -23,7 +23,8 @@ pub(crate) fn run(file: Option<&Path>, serve: &Serve) -> anyhow::Result<Ended> {
         return Ok(Ended::Done);
     }
     assay_node::files::raise_limit();
-    // Collected from the start: what is described before there is a collector stays without a description.
+    // Collected from the start: what is described before there is a collector stays without a
+    // description.
     assay_node::observe::metrics()?;
     block_on(async {
         let listener = assay_node::listen(&config).await?;

@@ -34,7 +34,10 @@ struct Line {
 }
 
 pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow::Result<Ended> {
-    let database = arguments.database.iter().map(|url| ("store", "database", url.clone().into()));
+    let database = arguments
+        .database
+        .iter()
+        .map(|url| ("store", "database", url.clone().into()));
     let config = configuration(file, database.collect())?;
     refuse_to_create(&config.store.database)?;
     let lines = block_on(async {
@@ -52,24 +55,57 @@ pub(crate) fn run(file: Option<&Path>, arguments: &SetAsideArguments) -> anyhow:
         writeln!(out, "no entries are set aside")?;
     } else {
         let rows: Vec<_> = lines.iter().map(row).collect();
-        table::write(&mut out, ["ENTRY", "BATCH", "GRADES", "BYTES", "STATE", "REASON"], &rows)?;
+        table::write(
+            &mut out,
+            ["ENTRY", "BATCH", "GRADES", "BYTES", "STATE", "REASON"],
+            &rows,
+        )?;
     }
-    Ok(if refused { Ended::Findings } else { Ended::Done })
+    Ok(if refused {
+        Ended::Findings
+    } else {
+        Ended::Done
+    })
 }
 
 async fn entries(node: &Node, apply: bool) -> anyhow::Result<Vec<Line>> {
-    let store = node.engine().store().context("no database is configured; set one with `--database`")?;
+    let store = node
+        .engine()
+        .store()
+        .context("no database is configured; set one with `--database`")?;
     if apply {
         let tried = store.apply_set_aside().await?;
-        return Ok(tried.into_iter().map(|(entry, error)| line(entry, error.is_none(), error)).collect());
+        return Ok(tried
+            .into_iter()
+            .map(|(entry, error)| line(entry, error.is_none(), error))
+            .collect());
     }
     let listed = store.set_aside().await?;
-    Ok(listed.into_iter().map(|entry| line(entry, false, None)).collect())
+    Ok(listed
+        .into_iter()
+        .map(|entry| line(entry, false, None))
+        .collect())
 }
 
 fn line(entry: SetAside, applied: bool, error: Option<String>) -> Line {
-    let SetAside { name, batch, grades, bytes, reason, time_us } = entry;
-    Line { entry: name, batch: batch.map(|batch| batch.to_string()), grades, bytes, reason, time_us, applied, error }
+    let SetAside {
+        name,
+        batch,
+        grades,
+        bytes,
+        reason,
+        time_us,
+    } = entry;
+    Line {
+        entry: name,
+        batch: batch.map(|batch| batch.to_string()),
+        grades,
+        bytes,
+        reason,
+        time_us,
+        applied,
+        error,
+    }
 }
 
 fn row(line: &Line) -> [String; 6] {

@@ -1,8 +1,9 @@
 //! `assay tail`: grades as they are recorded.
 //!
-//! A server lists grades by id, and the id of a grade is that of its batch counted on. A batch that began earlier may end later, so a new
-//! grade need not stand first: every look goes over the newest pages until one has nothing that was not seen. Grades older than the thousand
-//! that stood there at the start are not told of.
+//! A server lists grades by id, and the id of a grade is that of its batch counted on. A batch that
+//! began earlier may end later, so a new grade need not stand first: every look goes over the
+//! newest pages until one has nothing that was not seen. Grades older than the thousand that stood
+//! there at the start are not told of.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -41,7 +42,11 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Ended
             let look = async {
                 let mut rows = Rows::new(&source, &arguments.which);
                 let new = look(&mut rows, &mut seen, first).await?;
-                let from = if first { new.len().saturating_sub(arguments.lines.into()) } else { 0 };
+                let from = if first {
+                    new.len().saturating_sub(arguments.lines.into())
+                } else {
+                    0
+                };
                 write(&new[from..], arguments.output.json)
             };
             tokio::select! {
@@ -57,14 +62,17 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Tail) -> anyhow::Result<Ended
     })
 }
 
-/// What was not seen before, oldest first. A page with a new grade may not hold all that came since, so the one after it is looked at as
-/// well.
+/// What was not seen before, oldest first. A page with a new grade may not hold all that came
+/// since, so the one after it is looked at as well.
 async fn look(rows: &mut Rows<'_>, seen: &mut Seen, first: bool) -> anyhow::Result<Vec<GradeBody>> {
     let mut new = Vec::new();
     loop {
         let page = rows.next(PAGE).await?;
         let length = page.len();
-        let fresh: Vec<_> = page.into_iter().filter(|grade| seen.is_new(&grade.grade)).collect();
+        let fresh: Vec<_> = page
+            .into_iter()
+            .filter(|grade| seen.is_new(&grade.grade))
+            .collect();
         let more = !first && !fresh.is_empty() && length == PAGE as usize;
         new.extend(fresh);
         if !more {
@@ -95,7 +103,8 @@ impl Seen {
     }
 
     fn add(&mut self, grades: &[GradeBody]) {
-        self.ids.extend(grades.iter().map(|grade| grade.grade.clone()));
+        self.ids
+            .extend(grades.iter().map(|grade| grade.grade.clone()));
         while self.ids.len() > Self::MOST
             && let Some(oldest) = self.ids.pop_first()
         {
@@ -117,11 +126,16 @@ fn write(grades: &[GradeBody], json: bool) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Smallest widths of the columns: lines are printed as they come, so a longer cell moves the rest of its line only.
+/// Smallest widths of the columns: lines are printed as they come, so a longer cell moves the rest
+/// of its line only.
 const WIDTHS: [usize; 11] = [26, 8, 4, 8, 12, 12, 5, 10, 6, 20, 0];
 
 fn write_line(out: &mut impl Write, cells: &[String; 11]) -> std::io::Result<()> {
-    let cells = cells.iter().map(|cell| if cell.is_empty() { "-" } else { cell.as_str() });
-    let cells = cells.zip(WIDTHS).map(|(cell, width)| format!("{cell:width$}"));
+    let cells = cells
+        .iter()
+        .map(|cell| if cell.is_empty() { "-" } else { cell.as_str() });
+    let cells = cells
+        .zip(WIDTHS)
+        .map(|(cell, width)| format!("{cell:width$}"));
     writeln!(out, "{}", cells.collect::<Vec<_>>().join("  ").trim_end())
 }

@@ -16,7 +16,8 @@ fn template(typed: &str) -> anyhow::Result<Template> {
     }
     let path = Path::new(typed);
     if path.is_file() {
-        let json = std::fs::read_to_string(path).with_context(|| format!("cannot read `{typed}`"))?;
+        let json =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read `{typed}`"))?;
         return Template::from_json(&json).with_context(|| format!("`{typed}`"));
     }
     Ok(Template::named(typed)?)

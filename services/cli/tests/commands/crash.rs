@@ -1,7 +1,9 @@
-//! `kill -9` under load, ten times: what a client was told is recorded is in the record, and nothing is there twice.
+//! `kill -9` under load, ten times: what a client was told is recorded is in the record, and
+//! nothing is there twice.
 //!
-//! Clients post batches under idempotency keys, whole and streamed. The server is killed once a number of batches has
-//! been answered, with others in flight, started again on the same record, and every unanswered batch is posted again.
+//! Clients post batches under idempotency keys, whole and streamed. The server is killed once a
+//! number of batches has been answered, with others in flight, started again on the same record,
+//! and every unanswered batch is posted again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -33,16 +35,23 @@ impl Job {
     }
 }
 
-/// What the client was told: grades by id, those said to be recorded; and whether the reply was complete.
+/// What the client was told: grades by id, those said to be recorded; and whether the reply was
+/// complete.
 async fn post(http: &reqwest::Client, base: &str, job: &Job) -> (Vec<(String, String)>, bool) {
-    let accept = if job.streamed { "application/x-ndjson" } else { "application/json" };
+    let accept = if job.streamed {
+        "application/x-ndjson"
+    } else {
+        "application/json"
+    };
     let request = http
         .post(format!("{base}/v1/grade"))
         .header("content-type", "application/json")
         .header("accept", accept)
         .header("idempotency-key", &job.key)
         .body(job.body());
-    let Ok(mut response) = request.send().await else { return (Vec::new(), false) };
+    let Ok(mut response) = request.send().await else {
+        return (Vec::new(), false);
+    };
     assert_eq!(response.status().as_u16(), 200);
     let mut body = Vec::new();
     let whole = loop {
@@ -53,17 +62,29 @@ async fn post(http: &reqwest::Client, base: &str, job: &Job) -> (Vec<(String, St
         }
     };
     let results: Vec<Value> = if job.streamed {
-        let lines = body.split_inclusive(|byte| *byte == b'\n').filter(|line| line.ends_with(b"\n"));
-        lines.map(|line| serde_json::from_slice(line).unwrap()).collect()
+        let lines = body
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|line| line.ends_with(b"\n"));
+        lines
+            .map(|line| serde_json::from_slice(line).unwrap())
+            .collect()
     } else if whole {
-        serde_json::from_slice::<Value>(&body).unwrap()["results"].as_array().unwrap().clone()
+        serde_json::from_slice::<Value>(&body).unwrap()["results"]
+            .as_array()
+            .unwrap()
+            .clone()
     } else {
         Vec::new()
     };
-    let complete = whole && (!job.streamed || results.last().is_some_and(|line| line["type"] == "end"));
+    let complete =
+        whole && (!job.streamed || results.last().is_some_and(|line| line["type"] == "end"));
     let told = results.iter().filter(|result| result["recorded"] == true);
     let text = |result: &Value, key: &str| result[key].as_str().unwrap().to_owned();
-    (told.map(|result| (text(result, "grade"), text(result, "id"))).collect(), complete)
+    (
+        told.map(|result| (text(result, "grade"), text(result, "id")))
+            .collect(),
+        complete,
+    )
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -84,8 +105,10 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
             let mine: Vec<Job> = again.split_off(again.len() - again.len() / (CLIENTS - client));
             let (http, base, answered) = (http.clone(), base.clone(), Arc::clone(&answered));
             clients.spawn(async move {
-                let fresh =
-                    (0..).map(|n| Job { key: format!("{round}-{client}-{n}"), streamed: (client + n) % 2 == 1 });
+                let fresh = (0..).map(|n| Job {
+                    key: format!("{round}-{client}-{n}"),
+                    streamed: (client + n) % 2 == 1,
+                });
                 let mut log = Vec::new();
                 for job in mine.into_iter().chain(fresh) {
                     let (told, complete) = post(&http, &base, &job).await;
@@ -118,7 +141,10 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
 
     let (_server, base) = serve(folder.path());
     let lost_before_reposting = missing(&told, &rows(&http, &base).await);
-    assert!(lost_before_reposting.is_empty(), "told and lost: {lost_before_reposting:?}");
+    assert!(
+        lost_before_reposting.is_empty(),
+        "told and lost: {lost_before_reposting:?}"
+    );
     let reposted = unanswered.len();
     for job in &unanswered {
         let (heard, complete) = post(&http, &base, job).await;
@@ -129,16 +155,24 @@ async fn what_was_told_is_recorded_and_nothing_twice() {
     assert!(missing(&told, &rows).is_empty());
     let items: BTreeSet<_> = rows.values().collect();
     assert_eq!(items.len(), rows.len(), "an item is in the record twice");
-    assert_eq!(rows.len(), sent.len() * ITEMS, "every item sent is in the record");
+    assert_eq!(
+        rows.len(),
+        sent.len() * ITEMS,
+        "every item sent is in the record"
+    );
     println!(
-        "{ROUNDS} kills, {} batches sent, {reposted} posted again at the end, {} grades told as recorded: 0 lost, 0 twice",
+        "{ROUNDS} kills, {} batches sent, {reposted} posted again at the end, {} grades told as \
+         recorded: 0 lost, 0 twice",
         sent.len(),
         told.len()
     );
 }
 
 fn missing(told: &BTreeMap<String, String>, rows: &BTreeMap<String, String>) -> Vec<String> {
-    told.iter().filter(|(grade, item)| rows.get(*grade) != Some(*item)).map(|(grade, _)| grade.clone()).collect()
+    told.iter()
+        .filter(|(grade, item)| rows.get(*grade) != Some(*item))
+        .map(|(grade, _)| grade.clone())
+        .collect()
 }
 
 /// All rows of the run: grade and item.
@@ -147,10 +181,15 @@ async fn rows(http: &reqwest::Client, base: &str) -> BTreeMap<String, String> {
     let mut next = Some(String::new());
     while let Some(before) = next {
         let url = format!("{base}/v1/grades?run=crash&limit=1000{before}");
-        let page: Value = serde_json::from_slice(&http.get(url).send().await.unwrap().bytes().await.unwrap()).unwrap();
+        let page: Value =
+            serde_json::from_slice(&http.get(url).send().await.unwrap().bytes().await.unwrap())
+                .unwrap();
         for grade in page["grades"].as_array().unwrap() {
             let text = |key: &str| grade[key].as_str().unwrap().to_owned();
-            assert!(rows.insert(text("grade"), text("id")).is_none(), "a page repeats a row");
+            assert!(
+                rows.insert(text("grade"), text("id")).is_none(),
+                "a page repeats a row"
+            );
         }
         next = page["next"].as_str().map(|id| format!("&before={id}"));
     }

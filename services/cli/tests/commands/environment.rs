@@ -12,7 +12,10 @@ const ITEM: &str = r#"{"completion":"\\boxed{2}","task":{"type":"math","answer":
 /// A command with these variables set.
 fn with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER");
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("ASSAY_LOG_FILTER");
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
@@ -31,10 +34,17 @@ fn ignores_variables_of_kubernetes_and_values_that_are_not_utf_8() {
         ("ASSAY_PORT_80_TCP_ADDR", OsStr::new("10.0.0.1")),
         ("SOME_OTHER", bad),
     ];
-    for arguments in [words(&["grade", "items.jsonl"]), words(&["--strict", "graders"])] {
+    for arguments in [
+        words(&["grade", "items.jsonl"]),
+        words(&["--strict", "graders"]),
+    ] {
         let output = with(folder.path(), &variables, &arguments);
         assert!(output.status.success(), "{}", text(&output.stderr));
-        assert!(!text(&output.stderr).contains("ASSAY_"), "{}", text(&output.stderr));
+        assert!(
+            !text(&output.stderr).contains("ASSAY_"),
+            "{}",
+            text(&output.stderr)
+        );
     }
 }
 
@@ -42,15 +52,26 @@ fn ignores_variables_of_kubernetes_and_values_that_are_not_utf_8() {
 fn warns_about_unknown_variables_and_rejects_them_under_strict() {
     let folder = tempfile::tempdir().unwrap();
     let variables = [("ASSAY_ENGINE_WORKER", OsStr::new("3"))];
-    let output = with(folder.path(), &variables, &words(&["serve", "--print-config"]));
+    let output = with(
+        folder.path(),
+        &variables,
+        &words(&["serve", "--print-config"]),
+    );
     assert!(output.status.success());
-    assert!(text(&output.stdout).starts_with("[server]"), "the warning is not part of the configuration");
+    assert!(
+        text(&output.stdout).starts_with("[server]"),
+        "the warning is not part of the configuration"
+    );
     let told = text(&output.stderr);
     assert!(
-        told.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting") && told.contains("`ASSAY_ENGINE_WORKERS`"),
+        told.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting")
+            && told.contains("`ASSAY_ENGINE_WORKERS`"),
         "{told}"
     );
-    for arguments in [words(&["--strict", "serve", "--print-config"]), words(&["graders", "--strict"])] {
+    for arguments in [
+        words(&["--strict", "serve", "--print-config"]),
+        words(&["graders", "--strict"]),
+    ] {
         let output = with(folder.path(), &variables, &arguments);
         assert_eq!(output.status.code(), Some(2));
         assert!(
@@ -67,7 +88,10 @@ fn rejects_settings_that_are_not_utf_8() {
     let variables = [("ASSAY_STORE_DATABASE", OsStr::from_bytes(b"sqlite://\xff"))];
     let output = with(folder.path(), &variables, &words(&["graders"]));
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(text(&output.stderr), "assay: `ASSAY_STORE_DATABASE`: the value is not UTF-8\n");
+    assert_eq!(
+        text(&output.stderr),
+        "assay: `ASSAY_STORE_DATABASE`: the value is not UTF-8\n"
+    );
 }
 
 #[test]
@@ -85,8 +109,13 @@ fn accepts_file_names_and_arguments_that_are_not_utf_8() {
         "{}",
         text(&output.stderr)
     );
-    // The first argument is inspected before all others, because it may select the hidden cell mode.
+    // The first argument is inspected before all others, because it may select the hidden cell
+    // mode.
     let output = with(folder.path(), &[], &[OsStr::from_bytes(b"\xff")]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(!text(&output.stderr).contains("panicked"), "{}", text(&output.stderr));
+    assert!(
+        !text(&output.stderr).contains("panicked"),
+        "{}",
+        text(&output.stderr)
+    );
 }

@@ -1,4 +1,5 @@
-//! The limit on open files is raised to the hard limit, and connections leave enough of it for the record.
+//! The limit on open files is raised to the hard limit, and connections leave enough of it for the
+//! record.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -9,7 +10,11 @@ use crate::fixtures::listening;
 /// Runs the command in a shell that first sets limits on open files.
 fn limited(limits: &str) -> Command {
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("{limits} && exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_assay")]);
+    command.args([
+        "-c",
+        &format!("{limits} && exec \"$0\" \"$@\""),
+        env!("CARGO_BIN_EXE_assay"),
+    ]);
     command
 }
 
@@ -26,7 +31,10 @@ fn raises_the_soft_limit() {
     let folder = tempfile::tempdir().unwrap();
     let (server, _) = listening(folder.path(), limited("ulimit -Sn 150 && ulimit -Hn 700"));
     let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.0.id())).unwrap();
-    let line = limits.lines().find(|line| line.starts_with("Max open files")).unwrap();
+    let line = limits
+        .lines()
+        .find(|line| line.starts_with("Max open files"))
+        .unwrap();
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words[3..5], ["700", "700"], "{line}");
 }
@@ -36,12 +44,19 @@ fn answers_and_records_while_idle_clients_hold_all_connections() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, base) = listening(folder.path(), limited("ulimit -n 256"));
     let address = base.trim_start_matches("http://");
-    let crowd: Vec<TcpStream> = (0..260).map(|_| TcpStream::connect(address).unwrap()).collect();
-    let healthy = ask(address, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    let crowd: Vec<TcpStream> = (0..260)
+        .map(|_| TcpStream::connect(address).unwrap())
+        .collect();
+    let healthy = ask(
+        address,
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    );
     assert!(healthy.ends_with("ok\n"), "{healthy}");
     let body = r#"{"items":[{"completion":"\\boxed{1}","task":{"type":"math","answer":"1"}}]}"#;
-    let head =
-        format!("POST /v1/grade HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}", body.len());
+    let head = format!(
+        "POST /v1/grade HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}",
+        body.len()
+    );
     let graded = ask(address, &format!("{head}\r\n\r\n{body}"));
     assert!(graded.contains("\"recorded\":true"), "{graded}");
     assert_eq!(crowd.len(), 260);

@@ -10,7 +10,12 @@ use serde_json::Value;
 /// The command, run in a folder to its end.
 pub(crate) fn assay(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    command.args(arguments).current_dir(folder).env_remove("ASSAY_LOG_FILTER").output().unwrap()
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_remove("ASSAY_LOG_FILTER")
+        .output()
+        .unwrap()
 }
 
 /// The command, which is refused with a message like this one.
@@ -26,7 +31,10 @@ pub(crate) fn text(bytes: &[u8]) -> String {
 }
 
 pub(crate) fn lines(bytes: &[u8]) -> Vec<Value> {
-    text(bytes).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    text(bytes)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
 }
 
 /// A process that is killed with the test.
@@ -71,7 +79,13 @@ pub(crate) fn serve_with(folder: &Path, variables: &[(&str, &str)]) -> (Running,
 /// Starts a server with this command, to which the arguments are added.
 pub(crate) fn listening(folder: &Path, mut command: Command) -> (Running, String) {
     let mut child = command
-        .args(["serve", "--listen", "127.0.0.1:0", "--database", "sqlite://assay.db"])
+        .args([
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--database",
+            "sqlite://assay.db",
+        ])
         .env("ASSAY_LOG_FORMAT", "json")
         .current_dir(folder)
         .stderr(Stdio::piped())

@@ -14,7 +14,11 @@ use crate::fixtures::Running;
 /// Starts a server with verbose logging to this stderr, and returns it with its address.
 fn serve(folder: &Path, stderr: Stdio) -> (Running, String) {
     // The log, which contains the address, is not read, so the port is chosen here.
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let address = TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap()
+        .to_string();
     let child = Command::new(env!("CARGO_BIN_EXE_assay"))
         .args(["serve", "--listen", &address, "--database", ""])
         .env("ASSAY_LOG_FILTER", "trace")
@@ -33,7 +37,11 @@ fn serve(folder: &Path, stderr: Stdio) -> (Running, String) {
 
 fn get(address: &str, path: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
@@ -43,7 +51,9 @@ fn get(address: &str, path: &str) -> String {
 /// The number of log lines that the server reports as dropped.
 fn dropped(address: &str) -> u64 {
     let metrics = get(address, "/metrics");
-    let line = metrics.lines().find_map(|line| line.strip_prefix("assay_log_lines_dropped_total "));
+    let line = metrics
+        .lines()
+        .find_map(|line| line.strip_prefix("assay_log_lines_dropped_total "));
     line.unwrap_or_else(|| panic!("{metrics}")).parse().unwrap()
 }
 
@@ -62,7 +72,14 @@ fn serves_without_a_reader_of_its_log() {
 #[test]
 fn serves_with_a_log_on_a_full_disk() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut server, address) = serve(folder.path(), File::options().write(true).open("/dev/full").unwrap().into());
+    let (mut server, address) = serve(
+        folder.path(),
+        File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+            .into(),
+    );
     get(&address, "/healthz");
     assert!(dropped(&address) > 0);
     server.signal(Signal::TERM);
@@ -91,9 +108,20 @@ fn commands_end_with_their_code_without_a_reader() {
         let ((out, stdout), (err, stderr)) = (std::io::pipe().unwrap(), std::io::pipe().unwrap());
         drop((out, err));
         let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-        command.args(arguments).current_dir(folder.path()).stdout(stdout).stderr(stderr).status().unwrap().code()
+        command
+            .args(arguments)
+            .current_dir(folder.path())
+            .stdout(stdout)
+            .stderr(stderr)
+            .status()
+            .unwrap()
+            .code()
     };
-    assert_eq!(run(&["graders"]), Some(0), "a closed stdout is not an error");
+    assert_eq!(
+        run(&["graders"]),
+        Some(0),
+        "a closed stdout is not an error"
+    );
     assert_eq!(run(&["serve", "--print-config"]), Some(0));
     assert_eq!(run(&["grade", "missing.jsonl"]), Some(2));
     assert_eq!(run(&["--help"]), Some(0));

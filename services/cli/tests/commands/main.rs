@@ -1,7 +1,10 @@
 //! What is typed, and what comes of it.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
-#![expect(clippy::print_stdout, reason = "the figures are what the command is run for")]
+#![expect(
+    clippy::print_stdout,
+    reason = "the figures are what the command is run for"
+)]
 
 mod check;
 mod crash;

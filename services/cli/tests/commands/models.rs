@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use assay_core::BoxFuture;
 use assay_core::reward_model::{
-    ModelError, ModelInfo, ModelInput, ModelLoad, ModelReply, ModelRequest, ModelScore, ModelState, ModelStatus,
-    Readout, Refusal, RewardModels, Scale,
+    ModelError, ModelInfo, ModelInput, ModelLoad, ModelReply, ModelRequest, ModelScore, ModelState,
+    ModelStatus, Readout, Refusal, RewardModels, Scale,
 };
 use assay_node::{Config, Node};
 use serde_json::{Value, json};
@@ -51,7 +51,14 @@ fn read(input: &ModelInput) -> Result<ModelScore, Refusal> {
         _ => return Err(Refusal::Unreadable("only texts have a length".to_owned())),
     };
     let raw = u16::try_from(length).map_or(f32::MAX, f32::from) / 10.0;
-    Ok(ModelScore { readout: Readout::Scalar(raw), raw: Some(raw), score: None, tokens: 1, cut: 0, last_ids: vec![1] })
+    Ok(ModelScore {
+        readout: Readout::Scalar(raw),
+        raw: Some(raw),
+        score: None,
+        tokens: 1,
+        cut: 0,
+        last_ids: vec![1],
+    })
 }
 
 impl RewardModels for Lengths {
@@ -70,42 +77,63 @@ impl RewardModels for Lengths {
     }
 
     fn find(&self, _: Option<&str>) -> Result<Arc<ModelInfo>, ModelError> {
-        self.info().ok_or_else(|| ModelError::Unknown("no reward model is named `rm`".to_owned()))
+        self.info()
+            .ok_or_else(|| ModelError::Unknown("no reward model is named `rm`".to_owned()))
     }
 
     fn score(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>> {
         Box::pin(async move {
-            Ok(ModelReply { model: self.find(None)?, scores: request.inputs.iter().map(read).collect() })
+            Ok(ModelReply {
+                model: self.find(None)?,
+                scores: request.inputs.iter().map(read).collect(),
+            })
         })
     }
 
-    fn load(&self, _: String, load: ModelLoad) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
+    fn load(
+        &self,
+        _: String,
+        load: ModelLoad,
+    ) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>> {
         *self.source.lock().unwrap() = load.source;
         Box::pin(std::future::ready(self.find(None)))
     }
 
     fn unload(&self, _: &str) -> Result<(), ModelError> {
         let gone = self.source.lock().unwrap().take();
-        gone.map(drop).ok_or_else(|| ModelError::Unknown("no reward model is named `rm`".to_owned()))
+        gone.map(drop)
+            .ok_or_else(|| ModelError::Unknown("no reward model is named `rm`".to_owned()))
     }
 }
 
 /// Runs commands against a server until the closure ends.
 fn with_server(commands: impl FnOnce(&dyn Fn(&[&str]) -> Output) + Send + 'static) {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let mut config = Config::default();
         config.store.database = String::new();
         config.server.listen = ([127, 0, 0, 1], 0).into();
         config.cells.program = env!("CARGO_BIN_EXE_assay").into();
-        let node = Node::start(config).await.unwrap().with_models(Arc::new(Lengths::default()));
+        let node = Node::start(config)
+            .await
+            .unwrap()
+            .with_models(Arc::new(Lengths::default()));
         let listener = node.listen().await.unwrap();
         let server = format!("http://{}", listener.local_addr().unwrap());
         let (done, stop) = tokio::sync::oneshot::channel::<()>();
         let running = tokio::task::spawn_blocking(move || {
             let folder = tempfile::tempdir().unwrap();
             std::fs::write(folder.path().join("inputs.jsonl"), INPUTS).unwrap();
-            commands(&|words| assay(folder.path(), &[&["models"], words, &["--server", &server]].concat()));
+            commands(&|words| {
+                assay(
+                    folder.path(),
+                    &[&["models"], words, &["--server", &server]].concat(),
+                )
+            });
             drop(done);
         });
         let stopped = async {
@@ -132,16 +160,36 @@ fn a_model_is_loaded_listed_asked_and_unloaded() {
     with_server(|assay| {
         let loaded = assay(&["load", "rm", "org/rm"]);
         assert!(loaded.status.success(), "{}", text(&loaded.stderr));
-        assert_eq!(text(&loaded.stdout), "rm is ready: version 0123456789abcdef of org/rm\n");
+        assert_eq!(
+            text(&loaded.stdout),
+            "rm is ready: version 0123456789abcdef of org/rm\n"
+        );
         let listed = text(&assay(&["list"]).stdout);
         let row: Vec<_> = listed.lines().nth(1).unwrap().split_whitespace().collect();
-        assert_eq!(row, ["rm", "(default)", "ready", "0123456789ab", "scalar", "logit", "cpu", "0", "org/rm"]);
+        assert_eq!(
+            row,
+            [
+                "rm",
+                "(default)",
+                "ready",
+                "0123456789ab",
+                "scalar",
+                "logit",
+                "cpu",
+                "0",
+                "org/rm"
+            ]
+        );
         let json: Value = serde_json::from_slice(&assay(&["--json"]).stdout).unwrap();
         assert_eq!(json["reward_models"][0]["model"]["source"], "org/rm");
         assert_eq!(text(&assay(&["unload", "rm"]).stdout), "rm is gone\n");
         let again = assay(&["unload", "rm"]);
         assert_eq!(again.status.code(), Some(2));
-        assert!(text(&again.stderr).contains("unknown_model"), "{}", text(&again.stderr));
+        assert!(
+            text(&again.stderr).contains("unknown_model"),
+            "{}",
+            text(&again.stderr)
+        );
     });
 }
 
@@ -151,16 +199,45 @@ fn every_line_has_its_score_in_its_place() {
         assay(&["load", "rm", "org/rm"]);
         let scored = assay(&["score", "inputs.jsonl"]);
         assert!(scored.status.success(), "{}", text(&scored.stderr));
-        let lines: Vec<Value> = text(&scored.stdout).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let said: Vec<_> =
-            lines.iter().map(|line| line.get("raw").or(line["error"].get("code")).unwrap().clone()).collect();
-        let expected = [json!(0.7), json!("malformed_json"), json!(0.3), json!("unreadable"), json!("invalid_field")];
+        let lines: Vec<Value> = text(&scored.stdout)
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let said: Vec<_> = lines
+            .iter()
+            .map(|line| {
+                line.get("raw")
+                    .or(line["error"].get("code"))
+                    .unwrap()
+                    .clone()
+            })
+            .collect();
+        let expected = [
+            json!(0.7),
+            json!("malformed_json"),
+            json!(0.3),
+            json!("unreadable"),
+            json!("invalid_field"),
+        ];
         assert_eq!(said, expected);
-        assert!(text(&scored.stdout).starts_with(r#"{"id":"a","raw":0.7,"score":null,"#), "{}", text(&scored.stdout));
-        assert!(lines[1]["error"]["message"].as_str().unwrap().starts_with("line 3: "));
+        assert!(
+            text(&scored.stdout).starts_with(r#"{"id":"a","raw":0.7,"score":null,"#),
+            "{}",
+            text(&scored.stdout)
+        );
+        assert!(
+            lines[1]["error"]["message"]
+                .as_str()
+                .unwrap()
+                .starts_with("line 3: ")
+        );
         assert_eq!(lines[2]["id"], "a", "ids of lines need not differ");
         assay(&["unload", "rm"]);
         let none = assay(&["score", "inputs.jsonl"]);
-        assert!(text(&none.stderr).contains("no default model"), "{}", text(&none.stderr));
+        assert!(
+            text(&none.stderr).contains("no default model"),
+            "{}",
+            text(&none.stderr)
+        );
     });
 }

@@ -30,7 +30,10 @@ fn labelled() -> String {
         )
     };
     let lines = [line("0.5", true), line("1/2", true), line("3", false)];
-    lines.iter().flat_map(|line| std::iter::repeat_n(format!("{line}\n"), 10)).collect()
+    lines
+        .iter()
+        .flat_map(|line| std::iter::repeat_n(format!("{line}\n"), 10))
+        .collect()
 }
 
 #[test]
@@ -38,37 +41,81 @@ fn policies_are_listed_explained_and_checked() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("assay.toml"), POLICIES).unwrap();
     let list = out(folder.path(), &["policies"]);
-    let names: Vec<_> = list.lines().skip(1).map(|line| line.split_whitespace().next().unwrap()).collect();
+    let names: Vec<_> = list
+        .lines()
+        .skip(1)
+        .map(|line| line.split_whitespace().next().unwrap())
+        .collect();
     assert_eq!(names, ["default", "halves", "short"]);
     assert!(out(folder.path(), &["policies", "short"]).contains("length.soft_overlong"));
     assert!(out(folder.path(), &["policies", "--functions"]).contains("soft_overlong"));
-    refused(folder.path(), &["policies", "long"], "there are `default`, `halves`, `short`");
+    refused(
+        folder.path(),
+        &["policies", "long"],
+        "there are `default`, `halves`, `short`",
+    );
     std::fs::write(folder.path().join("good.toml"), "coefficient = \"rloo\"\n").unwrap();
     assert!(out(folder.path(), &["policies", "--check", "good.toml"]).contains("rloo"));
     std::fs::write(folder.path().join("bad.json"), r#"{"coefficient":"ppo"}"#).unwrap();
-    refused(folder.path(), &["policies", "--check", "bad.json"], "no estimator is named `ppo`");
+    refused(
+        folder.path(),
+        &["policies", "--check", "bad.json"],
+        "no estimator is named `ppo`",
+    );
     let judge = r#"{"appeals":[{"judge":{"type":"maths"},"negatives":1}]}"#;
     std::fs::write(folder.path().join("judge.json"), judge).unwrap();
-    refused(folder.path(), &["policies", "--check", "judge.json"], "no grader is named `maths`");
-    std::fs::write(folder.path().join("assay.toml"), "[policies.short]\nlenth = {}\n").unwrap();
-    refused(folder.path(), &["serve", "--print-config"], "`policies.short`");
+    refused(
+        folder.path(),
+        &["policies", "--check", "judge.json"],
+        "no grader is named `maths`",
+    );
+    std::fs::write(
+        folder.path().join("assay.toml"),
+        "[policies.short]\nlenth = {}\n",
+    )
+    .unwrap();
+    refused(
+        folder.path(),
+        &["serve", "--print-config"],
+        "`policies.short`",
+    );
 }
 
 #[test]
 fn a_file_is_graded_by_a_policy() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("assay.toml"), POLICIES).unwrap();
-    let own =
-        r#"{"completion":"3","task":{"type":"math","answer":"3"},"policy":{"shape":{"bounds":{"low":-1,"high":1}}}}"#;
+    let own = r#"{"completion":"3","task":{"type":"math","answer":"3"},"policy":{"shape":{"bounds":{"low":-1,"high":1}}}}"#;
     let bad = r#"{"completion":"3","task":{"type":"math","answer":"3"},"policy":"nobody"}"#;
-    std::fs::write(folder.path().join("items.jsonl"), format!("{}{own}\n{bad}\n", labelled())).unwrap();
-    let results = out(folder.path(), &["grade", "items.jsonl", "--policy", "halves"]);
-    let results: Vec<Value> = results.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!((&results[10]["pass"], &results[10]["reward"]), (&Value::from(false), &Value::from(1.0)));
+    std::fs::write(
+        folder.path().join("items.jsonl"),
+        format!("{}{own}\n{bad}\n", labelled()),
+    )
+    .unwrap();
+    let results = out(
+        folder.path(),
+        &["grade", "items.jsonl", "--policy", "halves"],
+    );
+    let results: Vec<Value> = results
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    assert_eq!(
+        (&results[10]["pass"], &results[10]["reward"]),
+        (&Value::from(false), &Value::from(1.0))
+    );
     assert_eq!(results[10]["appeal"]["overturned"], true);
-    assert!(results[30]["composition"]["terms"].is_array(), "{}", results[30]);
+    assert!(
+        results[30]["composition"]["terms"].is_array(),
+        "{}",
+        results[30]
+    );
     assert_eq!(results[31]["error"]["code"], "unknown_policy");
-    refused(folder.path(), &["grade", "items.jsonl", "--policy", "nobody"], "no policy is named `nobody`");
+    refused(
+        folder.path(),
+        &["grade", "items.jsonl", "--policy", "nobody"],
+        "no policy is named `nobody`",
+    );
 }
 
 #[test]
@@ -76,36 +123,87 @@ fn labels_calibrate_a_channel() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("labelled.jsonl"), labelled()).unwrap();
     let database = ["--database", "sqlite://assay.db"];
-    let grade = ["grade", "labelled.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db"];
-    assert!(out(folder.path(), &["channels", "calibrate", "--dry-run", "labelled.jsonl"]).contains("0.500"));
+    let grade = [
+        "grade",
+        "labelled.jsonl",
+        "-o",
+        "/dev/null",
+        "--database",
+        "sqlite://assay.db",
+    ];
+    assert!(
+        out(
+            folder.path(),
+            &["channels", "calibrate", "--dry-run", "labelled.jsonl"]
+        )
+        .contains("0.500")
+    );
     out(folder.path(), &grade);
     let calibrate = |more: &[&str]| {
-        out(folder.path(), &[&["channels"], &database[..], &["calibrate", "labelled.jsonl"], more].concat())
+        out(
+            folder.path(),
+            &[
+                &["channels"],
+                &database[..],
+                &["calibrate", "labelled.jsonl"],
+                more,
+            ]
+            .concat(),
+        )
     };
     let found = calibrate(&["--dry-run"]);
     let row: Vec<_> = found.lines().nth(1).unwrap().split_whitespace().collect();
     assert_eq!(row[..5], ["math/default@1", "labels", "20", "10", "0.000"]);
     assert!(row.contains(&"0.500"), "{found}");
-    assert!(out(folder.path(), &["channels"]).contains('?'), "a dry run keeps nothing");
+    assert!(
+        out(folder.path(), &["channels"]).contains('?'),
+        "a dry run keeps nothing"
+    );
     calibrate(&[]);
     let shown = out(folder.path(), &["channels", "show", "math/default"]);
-    assert!(shown.contains("calibrated") && shown.contains("0.500"), "{shown}");
-    let compared = out(folder.path(), &["channels", "compare", "math/default@1", "math/default"]);
+    assert!(
+        shown.contains("calibrated") && shown.contains("0.500"),
+        "{shown}"
+    );
+    let compared = out(
+        folder.path(),
+        &["channels", "compare", "math/default@1", "math/default"],
+    );
     assert!(compared.contains("+0.000"), "{compared}");
-    refused(folder.path(), &["channels", "show", "sql/default"], "there are `math/default`");
+    refused(
+        folder.path(),
+        &["channels", "show", "sql/default"],
+        "there are `math/default`",
+    );
 }
 
 #[test]
 fn operators_draw_and_adjudicate() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), labelled()).unwrap();
-    out(folder.path(), &["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db"]);
+    out(
+        folder.path(),
+        &[
+            "grade",
+            "items.jsonl",
+            "-o",
+            "/dev/null",
+            "--database",
+            "sqlite://assay.db",
+        ],
+    );
     let drawn: Value = serde_json::from_str(&out(folder.path(), &["channels", "draw"])).unwrap();
     let grade = drawn["grade"].as_str().unwrap();
-    let kept: Value =
-        serde_json::from_str(&out(folder.path(), &["channels", "adjudicate", grade, "--right", "--note", "seen"]))
-            .unwrap();
+    let kept: Value = serde_json::from_str(&out(
+        folder.path(),
+        &["channels", "adjudicate", grade, "--right", "--note", "seen"],
+    ))
+    .unwrap();
     assert!(kept["weight"].is_number() && kept["note"] == "seen");
     refused(folder.path(), &["channels", "adjudicate", grade], "--right");
-    refused(folder.path(), &["channels", "adjudicate", "nonsense", "--right"], "not an id");
+    refused(
+        folder.path(),
+        &["channels", "adjudicate", "nonsense", "--right"],
+        "not an id",
+    );
 }

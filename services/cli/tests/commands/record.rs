@@ -13,23 +13,40 @@ use crate::fixtures::{Running, assay, lines, refused, serve, text};
 /// Items of the golden cases of these graders.
 fn cases(graders: &[&str]) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/cases");
-    let read = |grader: &&str| std::fs::read_to_string(folder.join(format!("{grader}.jsonl"))).unwrap();
+    let read =
+        |grader: &&str| std::fs::read_to_string(folder.join(format!("{grader}.jsonl"))).unwrap();
     let files: Vec<String> = graders.iter().map(read).collect();
     // A few cases hold numbers beyond any float, which is what they are about.
     let item = |line: &str| {
         let mut item: Value = serde_json::from_str(line).ok()?;
-        item.as_object_mut().unwrap().retain(|key, _| ["task", "prompt", "completion", "meta"].contains(&key.as_str()));
+        item.as_object_mut()
+            .unwrap()
+            .retain(|key, _| ["task", "prompt", "completion", "meta"].contains(&key.as_str()));
         Some(item.to_string())
     };
-    files.iter().flat_map(|file| file.lines()).filter_map(item).collect()
+    files
+        .iter()
+        .flat_map(|file| file.lines())
+        .filter_map(item)
+        .collect()
 }
 
 /// A folder with a record of these items under the run `r`.
 fn recorded(items: &[String]) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), items.join("\n")).unwrap();
-    let grade =
-        ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db", "--run", "r", "--step", "4"];
+    let grade = [
+        "grade",
+        "items.jsonl",
+        "-o",
+        "/dev/null",
+        "--database",
+        "sqlite://assay.db",
+        "--run",
+        "r",
+        "--step",
+        "4",
+    ];
     let output = assay(folder.path(), &grade);
     assert!(output.status.success(), "{}", text(&output.stderr));
     folder
@@ -39,29 +56,80 @@ fn recorded(items: &[String]) -> TempDir {
 fn a_run_of_every_grader_replays_without_a_flip() {
     let items = cases(&["math", "code", "sql", "tools", "structured"]);
     let folder = recorded(&items);
-    let output = assay(folder.path(), &["replay", "--run", "r", "--expect", "math@1", "--json"]);
+    let output = assay(
+        folder.path(),
+        &["replay", "--run", "r", "--expect", "math@1", "--json"],
+    );
     let told = lines(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told:?} {}", text(&output.stderr));
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "{told:?} {}",
+        text(&output.stderr)
+    );
     assert_eq!(told.len(), 1, "nothing but the summary");
-    assert_eq!((&told[0]["flipped"], told[0]["items"].as_u64().unwrap() > 1_500), (&0.into(), true), "{told:?}");
-    assert!(told[0]["graders"].as_array().unwrap().len() >= 5, "{told:?}");
+    assert_eq!(
+        (
+            &told[0]["flipped"],
+            told[0]["items"].as_u64().unwrap() > 1_500
+        ),
+        (&0.into(), true),
+        "{told:?}"
+    );
+    assert!(
+        told[0]["graders"].as_array().unwrap().len() >= 5,
+        "{told:?}"
+    );
     assert_eq!(told[0]["missing"], serde_json::json!({}));
 }
 
 #[test]
 fn a_changed_option_shows_what_it_changes() {
-    let item =
-        |completion: &str| format!(r#"{{"completion":"{completion}","task":{{"type":"math","answer":"3.14"}}}}"#);
-    let folder = recorded(&[item(r"\\boxed{3.14}"), item(r"\\boxed{3.1401}"), item(r"\\boxed{4}"), item("nothing")]);
-    let output = assay(folder.path(), &["replay", "--run", "r", "--option", r#"tolerance={"absolute":0.01}"#]);
+    let item = |completion: &str| {
+        format!(r#"{{"completion":"{completion}","task":{{"type":"math","answer":"3.14"}}}}"#)
+    };
+    let folder = recorded(&[
+        item(r"\\boxed{3.14}"),
+        item(r"\\boxed{3.1401}"),
+        item(r"\\boxed{4}"),
+        item("nothing"),
+    ]);
+    let output = assay(
+        folder.path(),
+        &[
+            "replay",
+            "--run",
+            "r",
+            "--option",
+            r#"tolerance={"absolute":0.01}"#,
+        ],
+    );
     let table = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{table} {}", text(&output.stderr));
-    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split_whitespace().collect()).collect();
-    assert_eq!(rows[1][2..], ["wrong_answer", "0", "math@1", "correct", "1", "flipped"], "{table}");
-    assert!(table.contains("math@1 then, math@1 now: 4 items, 1 flipped"), "{table}");
+    assert_eq!(
+        output.status.code(),
+        Some(1),
+        "{table} {}",
+        text(&output.stderr)
+    );
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(
+        rows[1][2..],
+        ["wrong_answer", "0", "math@1", "correct", "1", "flipped"],
+        "{table}"
+    );
+    assert!(
+        table.contains("math@1 then, math@1 now: 4 items, 1 flipped"),
+        "{table}"
+    );
     assert!(rows.contains(&vec!["wrong_answer", "1", "2"]), "{table}");
 
-    let unchanged = assay(folder.path(), &["replay", "--run", "r", "--verdict", "wrong_answer"]);
+    let unchanged = assay(
+        folder.path(),
+        &["replay", "--run", "r", "--verdict", "wrong_answer"],
+    );
     assert_eq!(unchanged.status.code(), Some(0));
     assert!(text(&unchanged.stdout).starts_with("math@1 then, math@1 now: 3 items, 0 flipped"));
 }
@@ -71,7 +139,9 @@ fn a_sample_of_a_run_is_the_same_for_the_same_seed() {
     let items: Vec<String> = cases(&["tools"]);
     let folder = recorded(&items);
     let draw = |seed: &str| {
-        let sample = ["replay", "--run", "r", "--sample", "7", "--seed", seed, "--json"];
+        let sample = [
+            "replay", "--run", "r", "--sample", "7", "--seed", seed, "--json",
+        ];
         let output = assay(folder.path(), &sample);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
         lines(&output.stdout).pop().unwrap()
@@ -86,16 +156,40 @@ fn a_replay_that_cannot_be_what_was_meant_is_refused() {
     let folder = recorded(&cases(&["tools"])[..3]);
     let refused = |arguments: &[&str], message: &str| refused(folder.path(), arguments, message);
     refused(&["replay"], "a whole run with `--run NAME`");
-    refused(&["replay", "--verdict", "correct"], "a whole run with `--run NAME`");
-    refused(&["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"], "cannot be used with");
-    refused(&["replay", "--run", "absent"], "no grade of the run `absent`");
-    refused(&["replay", "--run", "r", "--expect", "tools@99"], "`tools@99` was expected");
-    refused(&["replay", "--run", "r", "--expect", "riddle@1"], "there is no grader `riddle`");
-    refused(&["replay", "--run", "r", "--option", "tolerence=1"], "unknown field `tolerence`");
-    refused(&["replay", "--run", "r", "--option", "tolerance"], "a field and its value");
+    refused(
+        &["replay", "--verdict", "correct"],
+        "a whole run with `--run NAME`",
+    );
+    refused(
+        &["replay", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "--run", "r"],
+        "cannot be used with",
+    );
+    refused(
+        &["replay", "--run", "absent"],
+        "no grade of the run `absent`",
+    );
+    refused(
+        &["replay", "--run", "r", "--expect", "tools@99"],
+        "`tools@99` was expected",
+    );
+    refused(
+        &["replay", "--run", "r", "--expect", "riddle@1"],
+        "there is no grader `riddle`",
+    );
+    refused(
+        &["replay", "--run", "r", "--option", "tolerence=1"],
+        "unknown field `tolerence`",
+    );
+    refused(
+        &["replay", "--run", "r", "--option", "tolerance"],
+        "a field and its value",
+    );
     refused(&["runs", "absent"], "no run has the name `absent`");
     refused(&["export", "grades.txt"], "does not say its format");
-    refused(&["export", "absent/grades.csv"], "cannot write `absent/grades.csv`");
+    refused(
+        &["export", "absent/grades.csv"],
+        "cannot write `absent/grades.csv`",
+    );
 }
 
 #[test]
@@ -105,15 +199,33 @@ fn a_run_is_detailed_by_grader_and_step() {
     let folder = recorded(&items);
     let output = assay(folder.path(), &["runs", "r", "--json"]);
     let detail: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!((&detail["run"], &detail["grades"]), (&"r".into(), &21.into()));
-    let graders: Vec<&str> =
-        detail["graders"].as_array().unwrap().iter().map(|grader| grader["grader"].as_str().unwrap()).collect();
+    assert_eq!(
+        (&detail["run"], &detail["grades"]),
+        (&"r".into(), &21.into())
+    );
+    let graders: Vec<&str> = detail["graders"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|grader| grader["grader"].as_str().unwrap())
+        .collect();
     assert_eq!(graders, ["math@1", "structured@1"]);
-    assert_eq!((&detail["steps"][0]["step"], &detail["steps"][1]["grades"]), (&4.into(), &20.into()));
-    assert_eq!(detail["causes"], serde_json::json!([{ "code": "gold_unparsable", "grades": 1 }]));
+    assert_eq!(
+        (&detail["steps"][0]["step"], &detail["steps"][1]["grades"]),
+        (&4.into(), &20.into())
+    );
+    assert_eq!(
+        detail["causes"],
+        serde_json::json!([{ "code": "gold_unparsable", "grades": 1 }])
+    );
     let table = text(&assay(folder.path(), &["runs", "r"]).stdout);
     for head in ["GRADER", "VERDICT", "NO SCORE BECAUSE OF", "STEP"] {
-        assert!(table.lines().any(|line| line.starts_with(head) || line.contains(head)), "{table}");
+        assert!(
+            table
+                .lines()
+                .any(|line| line.starts_with(head) || line.contains(head)),
+            "{table}"
+        );
     }
 }
 
@@ -129,7 +241,8 @@ fn an_export_holds_every_grade_once() {
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     }
     let rows = lines(&std::fs::read(folder.path().join("all.jsonl")).unwrap());
-    let ids: std::collections::BTreeSet<&str> = rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
+    let ids: std::collections::BTreeSet<&str> =
+        rows.iter().map(|row| row["id"].as_str().unwrap()).collect();
     assert_eq!((rows.len(), ids.len()), (1_300, 1_300));
     let listed = lines(&assay(folder.path(), &["grades", "--json", "--limit", "1000"]).stdout);
     assert_eq!(rows[..1_000], listed[..], "the same rows in the same order");
@@ -140,20 +253,45 @@ fn an_export_holds_every_grade_once() {
     let reader = parquet::file::serialized_reader::SerializedFileReader::new(columns).unwrap();
     let exported: Vec<String> = parquet::file::reader::FileReader::get_row_iter(&reader, None)
         .unwrap()
-        .map(|row| parquet::record::RowAccessor::get_string(&row.unwrap(), 0).unwrap().clone())
+        .map(|row| {
+            parquet::record::RowAccessor::get_string(&row.unwrap(), 0)
+                .unwrap()
+                .clone()
+        })
         .collect();
-    let grades: Vec<&str> = rows.iter().map(|row| row["grade"].as_str().unwrap()).collect();
+    let grades: Vec<&str> = rows
+        .iter()
+        .map(|row| row["grade"].as_str().unwrap())
+        .collect();
     assert_eq!(exported, grades);
 
-    let none = assay(folder.path(), &["export", "-", "--format", "jsonl", "--run", "absent"]);
-    assert!(none.stdout.is_empty() && text(&none.stderr).contains("no grade of the record fits"), "{none:?}");
-    let output = assay(folder.path(), &["export", "-", "--format", "jsonl", "--verdict", "correct"]);
+    let none = assay(
+        folder.path(),
+        &["export", "-", "--format", "jsonl", "--run", "absent"],
+    );
+    assert!(
+        none.stdout.is_empty() && text(&none.stderr).contains("no grade of the record fits"),
+        "{none:?}"
+    );
+    let output = assay(
+        folder.path(),
+        &["export", "-", "--format", "jsonl", "--verdict", "correct"],
+    );
     assert_eq!(lines(&output.stdout).len(), 1);
-    let limited = assay(folder.path(), &["export", "-", "--format", "csv", "--limit", "1100"]);
+    let limited = assay(
+        folder.path(),
+        &["export", "-", "--format", "csv", "--limit", "1100"],
+    );
     assert_eq!(text(&limited.stdout).lines().count(), 1_101);
     let left: Vec<_> = std::fs::read_dir(folder.path())
         .unwrap()
-        .filter(|file| file.as_ref().unwrap().file_name().to_string_lossy().ends_with(".part"))
+        .filter(|file| {
+            file.as_ref()
+                .unwrap()
+                .file_name()
+                .to_string_lossy()
+                .ends_with(".part")
+        })
         .collect();
     assert!(left.is_empty(), "{left:?}");
 }
@@ -163,9 +301,22 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, base) = serve(folder.path());
     let post = |name: &str, run: &str| {
-        let item = format!(r#"{{"id":"{name}","completion":"1","task":{{"type":"math","answer":"1"}}}}"#);
+        let item =
+            format!(r#"{{"id":"{name}","completion":"1","task":{{"type":"math","answer":"1"}}}}"#);
         std::fs::write(folder.path().join("item.jsonl"), item).unwrap();
-        let output = assay(folder.path(), &["grade", "item.jsonl", "-o", "/dev/null", "--server", &base, "--run", run]);
+        let output = assay(
+            folder.path(),
+            &[
+                "grade",
+                "item.jsonl",
+                "-o",
+                "/dev/null",
+                "--server",
+                &base,
+                "--run",
+                run,
+            ],
+        );
         assert!(output.status.success(), "{}", text(&output.stderr));
     };
     post("before", "r");
@@ -180,7 +331,10 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
     let next = |out: &mut BufReader<ChildStdout>| {
         let mut line = String::new();
         out.read_line(&mut line).unwrap();
-        serde_json::from_str::<Value>(&line).unwrap()["id"].as_str().unwrap().to_owned()
+        serde_json::from_str::<Value>(&line).unwrap()["id"]
+            .as_str()
+            .unwrap()
+            .to_owned()
     };
     assert_eq!(next(&mut out), "before");
     post("of another run", "other");
@@ -198,12 +352,18 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
             .spawn()
             .unwrap(),
     );
-    let mut out = BufReader::new(tail.0.stdout.take().unwrap()).lines().map(Result::unwrap);
+    let mut out = BufReader::new(tail.0.stdout.take().unwrap())
+        .lines()
+        .map(Result::unwrap);
     let head = out.next().unwrap();
     assert!(head.starts_with("GRADE") && head.ends_with("WHY"), "{head}");
     let row = out.next().unwrap();
     let cells: Vec<&str> = row.split_whitespace().collect();
-    assert_eq!(cells[1..9], ["r", "-", "second", "math@1", "correct", "1", "-", "1"], "{row}");
+    assert_eq!(
+        cells[1..9],
+        ["r", "-", "second", "math@1", "correct", "1", "-", "1"],
+        "{row}"
+    );
     assert_eq!(cells.len(), head.split_whitespace().count(), "{row}");
 }
 
@@ -211,29 +371,68 @@ fn a_tail_follows_what_is_recorded_until_it_is_interrupted() {
 fn lists_and_retries_entries_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     let arguments = ["record", "set-aside", "--database", "sqlite://assay.db"];
-    refused(folder.path(), &arguments, "there is no database at `assay.db`");
-    std::fs::write(folder.path().join("items.jsonl"), r#"{"completion":"1","task":{"type":"math","answer":"1"}}"#)
-        .unwrap();
-    let grade = ["grade", "items.jsonl", "-o", "/dev/null", "--database", "sqlite://assay.db"];
+    refused(
+        folder.path(),
+        &arguments,
+        "there is no database at `assay.db`",
+    );
+    std::fs::write(
+        folder.path().join("items.jsonl"),
+        r#"{"completion":"1","task":{"type":"math","answer":"1"}}"#,
+    )
+    .unwrap();
+    let grade = [
+        "grade",
+        "items.jsonl",
+        "-o",
+        "/dev/null",
+        "--database",
+        "sqlite://assay.db",
+    ];
     assert!(assay(folder.path(), &grade).status.success());
     let none = assay(folder.path(), &arguments);
-    assert!(none.status.success() && text(&none.stdout).contains("no entries are set aside"), "{none:?}");
+    assert!(
+        none.status.success() && text(&none.stdout).contains("no entries are set aside"),
+        "{none:?}"
+    );
 
     let aside = folder.path().join("assay.db.spool/set-aside");
     std::fs::create_dir_all(&aside).unwrap();
-    let note = r#"{"reason":"no such item","batch":"01JD5XW7P9V6F8K4M3N2Q1R0ST","grades":2,"time_us":7}"#;
-    std::fs::write(aside.join("00000001-0000000032.entry"), format!("{note}\nnot a frame")).unwrap();
+    let note =
+        r#"{"reason":"no such item","batch":"01JD5XW7P9V6F8K4M3N2Q1R0ST","grades":2,"time_us":7}"#;
+    std::fs::write(
+        aside.join("00000001-0000000032.entry"),
+        format!("{note}\nnot a frame"),
+    )
+    .unwrap();
     let listed = assay(folder.path(), &arguments);
     assert!(listed.status.success(), "{listed:?}");
-    for cell in ["00000001-0000000032", "01JD5XW7P9V6F8K4M3N2Q1R0ST", "no such item"] {
+    for cell in [
+        "00000001-0000000032",
+        "01JD5XW7P9V6F8K4M3N2Q1R0ST",
+        "no such item",
+    ] {
         assert!(text(&listed.stdout).contains(cell), "{listed:?}");
     }
-    let tried = assay(folder.path(), &[&arguments[..], &["--apply", "--json"]].concat());
+    let tried = assay(
+        folder.path(),
+        &[&arguments[..], &["--apply", "--json"]].concat(),
+    );
     assert_eq!(tried.status.code(), Some(1), "{tried:?}");
     let tried: Value = serde_json::from_slice(&tried.stdout).unwrap();
-    assert_eq!((&tried[0]["applied"], &tried[0]["grades"]), (&Value::from(false), &Value::from(2)));
-    assert!(tried[0]["error"].as_str().unwrap().contains("damaged"), "{tried}");
+    assert_eq!(
+        (&tried[0]["applied"], &tried[0]["grades"]),
+        (&Value::from(false), &Value::from(2))
+    );
+    assert!(
+        tried[0]["error"].as_str().unwrap().contains("damaged"),
+        "{tried}"
+    );
 
     let (_server, _) = serve(folder.path());
-    refused(folder.path(), &arguments, "stop the server that uses it first");
+    refused(
+        folder.path(),
+        &arguments,
+        "stop the server that uses it first",
+    );
 }

@@ -1,5 +1,5 @@
-//! The first signal shuts down in order and within the time limit, a second one ends the process at once, and no worker
-//! is left behind.
+//! The first signal shuts down in order and within the time limit, a second one ends the process at
+//! once, and no worker is left behind.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -12,8 +12,10 @@ use crate::fixtures::{Running, serve_with};
 
 /// An item whose completion keeps a worker busy for longer than any test runs.
 fn endless() -> Value {
-    let database = json!({ "schema": "create table t(n integer)", "rows": "insert into t values (1)" });
-    let count = "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c";
+    let database =
+        json!({ "schema": "create table t(n integer)", "rows": "insert into t values (1)" });
+    let count =
+        "with recursive c(x) as (select 1 union all select x + 1 from c) select count(*) from c";
     json!({
         "completion": format!("```sql\n{count}\n```"),
         "task": {
@@ -25,16 +27,32 @@ fn endless() -> Value {
 
 /// The child processes of a process, which are its workers.
 fn children(id: u32) -> Vec<String> {
-    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten();
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task"))
+        .into_iter()
+        .flatten()
+        .flatten();
     let lists = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("children")).ok());
-    lists.flat_map(|list| list.split_whitespace().map(str::to_owned).collect::<Vec<_>>()).collect()
+    lists
+        .flat_map(|list| {
+            list.split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 /// CPU time of a process over all threads, in nanoseconds; `None` if it has ended.
 fn used(id: &str) -> Option<u64> {
-    let tasks = std::fs::read_dir(format!("/proc/{id}/task")).ok()?.flatten();
-    let texts = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
-    Some(texts.filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok()).sum())
+    let tasks = std::fs::read_dir(format!("/proc/{id}/task"))
+        .ok()?
+        .flatten();
+    let texts =
+        tasks.filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok());
+    Some(
+        texts
+            .filter_map(|text| text.split_whitespace().next()?.parse::<u64>().ok())
+            .sum(),
+    )
 }
 
 /// Waits until a worker is busy, and returns all workers.
@@ -42,7 +60,10 @@ fn counting(id: u32) -> Vec<String> {
     loop {
         let workers = children(id);
         // Starting a worker takes a tenth of this.
-        if workers.iter().any(|worker| used(worker).is_some_and(|used| used > 2_000_000_000)) {
+        if workers
+            .iter()
+            .any(|worker| used(worker).is_some_and(|used| used > 2_000_000_000))
+        {
             return workers;
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -54,7 +75,9 @@ fn gone(workers: &[String]) {
     assert!(!workers.is_empty());
     let is_there = |worker: &String| {
         let line = std::fs::read_to_string(format!("/proc/{worker}/stat")).unwrap_or_default();
-        line.rsplit(')').next().is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
+        line.rsplit(')')
+            .next()
+            .is_some_and(|rest| !rest.is_empty() && !rest.trim_start().starts_with('Z'))
     };
     while workers.iter().any(is_there) {
         std::thread::sleep(Duration::from_millis(20));
@@ -68,11 +91,15 @@ async fn terminating_fails_long_items_and_kills_their_workers() {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let asked = tokio::spawn({
         let request = json!({ "items": [endless()] }).to_string();
-        let post = reqwest::Client::new().post(format!("{base}/v1/grade")).body(request);
+        let post = reqwest::Client::new()
+            .post(format!("{base}/v1/grade"))
+            .body(request);
         async move { post.send().await.unwrap().bytes().await.unwrap() }
     });
     let id = server.0.id();
-    let workers = tokio::task::spawn_blocking(move || counting(id)).await.unwrap();
+    let workers = tokio::task::spawn_blocking(move || counting(id))
+        .await
+        .unwrap();
     server.signal(Signal::TERM);
     let reply: Value = serde_json::from_slice(&asked.await.unwrap()).unwrap();
     let result = &reply["results"][0];
@@ -80,7 +107,10 @@ async fn terminating_fails_long_items_and_kills_their_workers() {
         (&result["outcome"], &result["score"], &result["reward"]),
         (&json!("failed"), &Value::Null, &Value::Null)
     );
-    assert_eq!((&result["error"]["code"], &result["error"]["retryable"]), (&json!("shutting_down"), &json!(true)));
+    assert_eq!(
+        (&result["error"]["code"], &result["error"]["retryable"]),
+        (&json!("shutting_down"), &json!(true))
+    );
     assert_eq!(result["recorded"], true);
     assert_eq!(server.code(), Some(0));
     gone(&workers);
@@ -89,12 +119,20 @@ async fn terminating_fails_long_items_and_kills_their_workers() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_signal_ends_the_process_at_once() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut server, base) = serve_with(folder.path(), &[("ASSAY_SERVER_SHUTDOWN_SECONDS", "3600")]);
+    let (mut server, base) =
+        serve_with(folder.path(), &[("ASSAY_SERVER_SHUTDOWN_SECONDS", "3600")]);
     let _ = rustls::crypto::ring::default_provider().install_default();
     let request = json!({ "items": [endless()] }).to_string();
-    let asked = tokio::spawn(reqwest::Client::new().post(format!("{base}/v1/grade")).body(request).send());
+    let asked = tokio::spawn(
+        reqwest::Client::new()
+            .post(format!("{base}/v1/grade"))
+            .body(request)
+            .send(),
+    );
     let id = server.0.id();
-    let workers = tokio::task::spawn_blocking(move || counting(id)).await.unwrap();
+    let workers = tokio::task::spawn_blocking(move || counting(id))
+        .await
+        .unwrap();
     server.signal(Signal::TERM);
     // The first signal has been handled when the server no longer listens.
     let address = base.trim_start_matches("http://").to_owned();
@@ -103,14 +141,22 @@ async fn a_second_signal_ends_the_process_at_once() {
     }
     server.signal(Signal::TERM);
     assert_eq!(server.code(), Some(143));
-    assert!(asked.await.unwrap().is_err(), "the connection is closed without a reply");
+    assert!(
+        asked.await.unwrap().is_err(),
+        "the connection is closed without a reply"
+    );
     gone(&workers);
 }
 
 fn interrupted(folder: &Path, arguments: &[&str]) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
-    let child =
-        command.args(arguments).current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let child = command
+        .args(arguments)
+        .current_dir(folder)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
     let mut running = Running(child);
     let workers = counting(running.0.id());
     running.signal(Signal::INT);
@@ -122,5 +168,8 @@ fn interrupted(folder: &Path, arguments: &[&str]) {
 fn interrupting_a_command_ends_its_workers() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("items.jsonl"), endless().to_string()).unwrap();
-    interrupted(folder.path(), &["grade", "items.jsonl", "-o", "results.jsonl"]);
+    interrupted(
+        folder.path(),
+        &["grade", "items.jsonl", "-o", "results.jsonl"],
+    );
 }

@@ -5,11 +5,16 @@ use serde_json::{Value, json};
 use crate::fixtures::{assay, refused, serve, text};
 
 /// Characters that control a terminal or change the text direction.
-const UNSAFE: [char; 6] = ['\u{1b}', '\u{9b}', '\u{7f}', '\u{202e}', '\u{2066}', '\u{200b}'];
+const UNSAFE: [char; 6] = [
+    '\u{1b}', '\u{9b}', '\u{7f}', '\u{202e}', '\u{2066}', '\u{200b}',
+];
 
 /// A string that contains all of them.
 fn hostile() -> String {
-    UNSAFE.iter().map(|unsafe_one| format!("a{unsafe_one}b")).collect()
+    UNSAFE
+        .iter()
+        .map(|unsafe_one| format!("a{unsafe_one}b"))
+        .collect()
 }
 
 #[test]
@@ -21,7 +26,17 @@ fn escapes_untrusted_text_in_tables_json_and_errors() {
         "task": { "type": "math", "answer": "1" },
     });
     std::fs::write(folder.path().join("items.jsonl"), item.to_string()).unwrap();
-    let graded = assay(folder.path(), &["grade", "items.jsonl", "--server", &url, "--run", &hostile()]);
+    let graded = assay(
+        folder.path(),
+        &[
+            "grade",
+            "items.jsonl",
+            "--server",
+            &url,
+            "--run",
+            &hostile(),
+        ],
+    );
     assert!(graded.status.success(), "{}", text(&graded.stderr));
     let mut printed = 0;
     for arguments in [
@@ -29,11 +44,20 @@ fn escapes_untrusted_text_in_tables_json_and_errors() {
         vec!["grades", "--server", &url, "--json"],
         vec!["runs", "--server", &url],
         vec!["runs", "--server", &url, "--json"],
-        vec!["channels", "draw", "--channel", "math/hostile", "--server", &url],
+        vec![
+            "channels",
+            "draw",
+            "--channel",
+            "math/hostile",
+            "--server",
+            &url,
+        ],
     ] {
         // Grades are drawn from the database, which is updated after the reply.
         let mut tried = (0..500).map(|_| assay(folder.path(), &arguments));
-        let output = tried.find(|output| output.status.success()).expect("the command succeeds");
+        let output = tried
+            .find(|output| output.status.success())
+            .expect("the command succeeds");
         let stdout = text(&output.stdout);
         assert!(!stdout.contains(UNSAFE), "{arguments:?}: {stdout:?}");
         printed += usize::from(stdout.contains("202e"));
@@ -43,14 +67,25 @@ fn escapes_untrusted_text_in_tables_json_and_errors() {
         }
     }
     assert_eq!(printed, 5, "every command shows the text");
-    let output = assay(folder.path(), &["runs", &hostile().replace('b', "c"), "--server", &url]);
+    let output = assay(
+        folder.path(),
+        &["runs", &hostile().replace('b', "c"), "--server", &url],
+    );
     assert_eq!(output.status.code(), Some(2));
-    assert!(!text(&output.stderr).contains(UNSAFE), "{:?}", text(&output.stderr));
+    assert!(
+        !text(&output.stderr).contains(UNSAFE),
+        "{:?}",
+        text(&output.stderr)
+    );
 }
 
 #[test]
 fn escapes_file_contents_in_errors() {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("assay.toml"), format!("[engine]\n\"{}\" = 1\n", "a\u{9b}b\u{202e}")).unwrap();
+    std::fs::write(
+        folder.path().join("assay.toml"),
+        format!("[engine]\n\"{}\" = 1\n", "a\u{9b}b\u{202e}"),
+    )
+    .unwrap();
     refused(folder.path(), &["graders"], "a\\u{9b}b\\u{202e}");
 }

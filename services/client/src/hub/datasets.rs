@@ -8,9 +8,14 @@ use crate::with_causes;
 /// How names of datasets on a hub begin.
 pub const SCHEME: &str = "hf://";
 
-/// Endings of files of rows. Where a path names no file, those of the first ending that any file has are taken, so that what describes a
-/// dataset is not taken for it.
-const ENDINGS: &[&[&str]] = &[&["parquet"], &["jsonl", "ndjson"], &["csv", "tsv"], &["json"]];
+/// Endings of files of rows. Where a path names no file, those of the first ending that any file
+/// has are taken, so that what describes a dataset is not taken for it.
+const ENDINGS: &[&[&str]] = &[
+    &["parquet"],
+    &["jsonl", "ndjson"],
+    &["csv", "tsv"],
+    &["json"],
+];
 
 /// A dataset on a hub, as it is named: `hf://ORG/NAME[@REVISION][/PATH]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,12 +44,20 @@ impl DatasetName {
             let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
             !text.is_empty() && text.chars().all(plain) && !text.starts_with('.')
         };
-        let path_is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
+        let path_is_plain = Path::new(path)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)));
         if [organisation, name, revision].into_iter().all(is_name) && path_is_plain {
             let (name, revision) = (format!("{organisation}/{name}"), revision.to_owned());
-            return Some(Ok(Self { name, revision, path: path.trim_end_matches('/').to_owned() }));
+            return Some(Ok(Self {
+                name,
+                revision,
+                path: path.trim_end_matches('/').to_owned(),
+            }));
         }
-        Some(Err(format!("`{text}` is no dataset of a hub; name it as `{SCHEME}ORG/NAME[@REVISION][/PATH]`")))
+        Some(Err(format!(
+            "`{text}` is no dataset of a hub; name it as `{SCHEME}ORG/NAME[@REVISION][/PATH]`"
+        )))
     }
 }
 
@@ -61,33 +74,66 @@ pub struct FetchedDataset {
 ///
 /// # Errors
 /// In a sentence: why it cannot be fetched.
-pub async fn fetch(endpoint: &str, folder: &Path, dataset: &DatasetName) -> Result<FetchedDataset, String> {
+pub async fn fetch(
+    endpoint: &str,
+    folder: &Path,
+    dataset: &DatasetName,
+) -> Result<FetchedDataset, String> {
     let endpoint = endpoint.trim_end_matches('/');
     let fetched = files(endpoint, folder, dataset).await;
-    fetched.map_err(|error| format!("the dataset `{}` cannot be fetched from {endpoint}: {error}", dataset.name))
+    fetched.map_err(|error| {
+        format!(
+            "the dataset `{}` cannot be fetched from {endpoint}: {error}",
+            dataset.name
+        )
+    })
 }
 
-async fn files(endpoint: &str, folder: &Path, dataset: &DatasetName) -> Result<FetchedDataset, String> {
-    let DatasetName { name, revision, path } = dataset;
+async fn files(
+    endpoint: &str,
+    folder: &Path,
+    dataset: &DatasetName,
+) -> Result<FetchedDataset, String> {
+    let DatasetName {
+        name,
+        revision,
+        path,
+    } = dataset;
     let client = client()?;
-    let listing = get(&client, &format!("{endpoint}/api/datasets/{name}/revision/{revision}")).await?;
+    let listing = get(
+        &client,
+        &format!("{endpoint}/api/datasets/{name}/revision/{revision}"),
+    )
+    .await?;
     let listing: Listing = listing.json().await.map_err(|error| with_causes(&error))?;
     let revision = listing.revision()?;
-    let mut names: Vec<&str> = listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
+    let mut names: Vec<&str> = listing
+        .siblings
+        .iter()
+        .map(|sibling| sibling.rfilename.as_str())
+        .collect();
     names.sort_unstable();
     let wanted = chosen(&names, path)?;
     let mut files = Vec::with_capacity(wanted.len());
     for file in wanted {
-        if !Path::new(file).components().all(|part| matches!(part, Component::Normal(_))) {
+        if !Path::new(file)
+            .components()
+            .all(|part| matches!(part, Component::Normal(_)))
+        {
             return Err(format!("the hub names a file that is none: `{file}`"));
         }
         let url = format!("{endpoint}/datasets/{name}/resolve/{revision}/{file}");
         tracing::info!(dataset = name, file, "fetching");
         let place = folder.join(file);
-        save(get(&client, &url).await?, &place).await.map_err(|error| format!("{file}: {error}"))?;
+        save(get(&client, &url).await?, &place)
+            .await
+            .map_err(|error| format!("{file}: {error}"))?;
         files.push((file.to_owned(), place));
     }
-    Ok(FetchedDataset { revision: revision.to_owned(), files })
+    Ok(FetchedDataset {
+        revision: revision.to_owned(),
+        files,
+    })
 }
 
 /// The files of rows under `path`.
@@ -95,11 +141,25 @@ fn chosen<'a>(names: &[&'a str], path: &str) -> Result<Vec<&'a str>, String> {
     if let Some(file) = names.iter().find(|name| **name == path) {
         return Ok(vec![file]);
     }
-    let under = |name: &&&str| path.is_empty() || name.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'));
-    let ending = |name: &str| name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
+    let under = |name: &&&str| {
+        path.is_empty()
+            || name
+                .strip_prefix(path)
+                .is_some_and(|rest| rest.starts_with('/'))
+    };
+    let ending = |name: &str| {
+        name.rsplit_once('.')
+            .map(|(_, ending)| ending.to_ascii_lowercase())
+    };
     for endings in ENDINGS {
-        let of_ending = |name: &&&str| ending(name).is_some_and(|ending| endings.contains(&ending.as_str()));
-        let found: Vec<&str> = names.iter().filter(under).filter(of_ending).copied().collect();
+        let of_ending =
+            |name: &&&str| ending(name).is_some_and(|ending| endings.contains(&ending.as_str()));
+        let found: Vec<&str> = names
+            .iter()
+            .filter(under)
+            .filter(of_ending)
+            .copied()
+            .collect();
         if !found.is_empty() {
             return Ok(found);
         }
@@ -122,9 +182,22 @@ mod tests {
             revision: revision.to_owned(),
             path: path.to_owned(),
         };
-        assert_eq!(read("hf://openai/gsm8k"), Ok(name("openai/gsm8k", "main", "")));
-        assert_eq!(read("hf://datasets/openai/gsm8k@e53f/main/"), Ok(name("openai/gsm8k", "e53f", "main")));
-        for slip in ["hf://gsm8k", "hf://a/b@", "hf://a/../b", "hf://a/b/../../c", "hf://a/b?c", "hf://../b"] {
+        assert_eq!(
+            read("hf://openai/gsm8k"),
+            Ok(name("openai/gsm8k", "main", ""))
+        );
+        assert_eq!(
+            read("hf://datasets/openai/gsm8k@e53f/main/"),
+            Ok(name("openai/gsm8k", "e53f", "main"))
+        );
+        for slip in [
+            "hf://gsm8k",
+            "hf://a/b@",
+            "hf://a/../b",
+            "hf://a/b/../../c",
+            "hf://a/b?c",
+            "hf://../b",
+        ] {
             assert!(read(slip).is_err(), "{slip}");
         }
         assert_eq!(DatasetName::parse("rows.jsonl"), None);
@@ -132,10 +205,22 @@ mod tests {
 
     #[test]
     fn files_of_rows_are_chosen_by_their_endings() {
-        let names = ["README.md", "dataset_infos.json", "main/test.parquet", "main/train.parquet", "raw/a.jsonl"];
-        assert_eq!(chosen(&names, "").unwrap(), ["main/test.parquet", "main/train.parquet"]);
+        let names = [
+            "README.md",
+            "dataset_infos.json",
+            "main/test.parquet",
+            "main/train.parquet",
+            "raw/a.jsonl",
+        ];
+        assert_eq!(
+            chosen(&names, "").unwrap(),
+            ["main/test.parquet", "main/train.parquet"]
+        );
         assert_eq!(chosen(&names, "raw").unwrap(), ["raw/a.jsonl"]);
-        assert_eq!(chosen(&names, "dataset_infos.json").unwrap(), ["dataset_infos.json"]);
+        assert_eq!(
+            chosen(&names, "dataset_infos.json").unwrap(),
+            ["dataset_infos.json"]
+        );
         assert!(chosen(&names, "mai").is_err());
     }
 }

@@ -6,7 +6,9 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use assay_core::{BoxFuture, Component, Evidence, Grade, GradeContext, Item, Measure, Score, Step, Verdict};
+use assay_core::{
+    BoxFuture, Component, Evidence, Grade, GradeContext, Item, Measure, Score, Step, Verdict,
+};
 use serde_json::{Value, json};
 
 use super::*;
@@ -20,7 +22,8 @@ thread_local! {
 
 fn count(bytes: usize, sign: isize) {
     // A thread that ends frees memory after its counter was dropped.
-    let _ = HELD.try_with(|held| held.set(held.get() + sign * heap::allocation(bytes).cast_signed()));
+    let _ =
+        HELD.try_with(|held| held.set(held.get() + sign * heap::allocation(bytes).cast_signed()));
 }
 
 // SAFETY: every call is forwarded unchanged to the system allocator.
@@ -54,14 +57,24 @@ type Shape = fn(usize) -> Outcome;
 fn shapes() -> [(&'static str, Shape); 8] {
     [
         ("no evidence", |_| with_evidence(Evidence::new())),
-        ("short texts", |at| with_evidence(Evidence::new().text("extracted", &at.to_string()).text("gold", "2"))),
-        ("long texts", |at| with_evidence(Evidence::new().text("stdout", &format!("{at}").repeat(300)))),
+        ("short texts", |at| {
+            with_evidence(
+                Evidence::new()
+                    .text("extracted", &at.to_string())
+                    .text("gold", "2"),
+            )
+        }),
+        ("long texts", |at| {
+            with_evidence(Evidence::new().text("stdout", &format!("{at}").repeat(300)))
+        }),
         ("calls", |at| {
             let call = |j: usize| json!({ "name": "f", "arguments": { "a": at * 1_000 + j, "b": j.to_string() } });
             with_evidence(Evidence::new().value("calls", (0..40).map(call).collect::<Vec<Value>>()))
         }),
         ("numbers", |at| {
-            with_evidence(Evidence::new().value("rows", (0..500).map(|j| json!(at + j)).collect::<Vec<_>>()))
+            with_evidence(
+                Evidence::new().value("rows", (0..500).map(|j| json!(at + j)).collect::<Vec<_>>()),
+            )
         }),
         ("deep", |at| {
             let deep = (0..60).fold(json!(at), |inner, _| json!({ "inside": [inner] }));
@@ -73,12 +86,23 @@ fn shapes() -> [(&'static str, Shape); 8] {
         }),
         ("components, measures and steps", |at| {
             let inner = with_evidence(Evidence::new().text("got", &at.to_string()));
-            let component =
-                |j: usize| Component { name: format!("c{j}"), grader: "text@1".to_owned(), outcome: inner.clone() };
+            let component = |j: usize| Component {
+                name: format!("c{j}"),
+                grader: "text@1".to_owned(),
+                outcome: inner.clone(),
+            };
             let mut grade = Grade::new(Verdict::PARTIAL, Score::ZERO);
             grade.components = (0..8).map(component).collect();
-            grade.steps = vec![Step { score: Score::ONE, masked: false }; 64];
-            grade.measures.extend(["a", "b", "c"].map(|name| (name, Measure::new(1.0).unwrap())));
+            grade.steps = vec![
+                Step {
+                    score: Score::ONE,
+                    masked: false
+                };
+                64
+            ];
+            grade
+                .measures
+                .extend(["a", "b", "c"].map(|name| (name, Measure::new(1.0).unwrap())));
             Outcome::Graded(grade)
         }),
     ]
@@ -98,8 +122,13 @@ fn outcomes_take_no_more_memory_than_allowed() {
             most = most.max(held().saturating_sub(before));
         }
         let share = most as f64 / BOUND as f64;
-        assert!((0.4..=1.5).contains(&share), "{name}: {share:.2} of the limit");
-        let kept = (0..count).filter(|at| caches.outcome(&Hash::of(&at.to_le_bytes())).is_some()).count();
+        assert!(
+            (0.4..=1.5).contains(&share),
+            "{name}: {share:.2} of the limit"
+        );
+        let kept = (0..count)
+            .filter(|at| caches.outcome(&Hash::of(&at.to_le_bytes())).is_some())
+            .count();
         assert!(kept > 0, "{name}: nothing is cached");
     }
 }
@@ -108,8 +137,17 @@ fn outcomes_take_no_more_memory_than_allowed() {
 struct Growing(AtomicUsize);
 
 impl Prepared for Growing {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], _: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
-        Box::pin(std::future::ready(items.iter().map(|_| with_evidence(Evidence::new())).collect()))
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        _: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(std::future::ready(
+            items
+                .iter()
+                .map(|_| with_evidence(Evidence::new()))
+                .collect(),
+        ))
     }
 
     fn bytes(&self) -> usize {
@@ -137,7 +175,10 @@ fn spec() -> &'static Spec {
 
 fn growing(caches: &Caches, task: Hash, bytes: usize) -> (Arc<Growing>, Arc<PreparedTask>) {
     let grows = Arc::new(Growing(AtomicUsize::new(bytes)));
-    let prepared = Arc::new(PreparedTask { spec: spec(), ready: Ok(Arc::clone(&grows) as Arc<dyn Prepared>) });
+    let prepared = Arc::new(PreparedTask {
+        spec: spec(),
+        ready: Ok(Arc::clone(&grows) as Arc<dyn Prepared>),
+    });
     caches.keep_prepared(task, &prepared);
     (grows, prepared)
 }
@@ -147,18 +188,37 @@ fn prepared_tasks_that_grow_stay_within_the_limit() {
     const BOUND: usize = 1 << 20;
     let caches = Caches::new(BOUND as u64, 0);
     let tasks: Vec<Hash> = (0..8_u8).map(|at| Hash::of(&[at])).collect();
-    let made: Vec<_> = tasks.iter().map(|task| growing(&caches, *task, 1_000)).collect();
-    let kept = || tasks.iter().filter(|task| caches.prepared(spec(), **task).is_some()).count();
+    let made: Vec<_> = tasks
+        .iter()
+        .map(|task| growing(&caches, *task, 1_000))
+        .collect();
+    let kept = || {
+        tasks
+            .iter()
+            .filter(|task| caches.prepared(spec(), **task).is_some())
+            .count()
+    };
     assert_eq!(kept(), 8);
     for (task, (grows, prepared)) in tasks.iter().zip(&made) {
         grows.0.store(BOUND / 4, Relaxed);
         caches.reweigh(*task, prepared);
-        assert!(caches.prepared.weight() <= BOUND as u64, "{} bytes", caches.prepared.weight());
+        assert!(
+            caches.prepared.weight() <= BOUND as u64,
+            "{} bytes",
+            caches.prepared.weight()
+        );
     }
-    assert!((1..4).contains(&kept()), "{} tasks of a quarter of the limit", kept());
+    assert!(
+        (1..4).contains(&kept()),
+        "{} tasks of a quarter of the limit",
+        kept()
+    );
     // Updating tasks that have not grown changes nothing.
     let before = caches.prepared.weight();
-    tasks.iter().zip(&made).for_each(|(task, (_, prepared))| caches.reweigh(*task, prepared));
+    tasks
+        .iter()
+        .zip(&made)
+        .for_each(|(task, (_, prepared))| caches.reweigh(*task, prepared));
     assert_eq!(caches.prepared.weight(), before);
 }
 
@@ -168,7 +228,10 @@ fn a_prepared_task_beyond_the_limit_is_not_kept() {
     let caches = Caches::new(BOUND as u64, 0);
     let task = Hash::of(b"task");
     let (grows, prepared) = growing(&caches, task, BOUND / 2);
-    assert!(caches.prepared(spec(), task).is_some(), "half of the limit fits");
+    assert!(
+        caches.prepared(spec(), task).is_some(),
+        "half of the limit fits"
+    );
     grows.0.store(2 * BOUND, Relaxed);
     caches.reweigh(task, &prepared);
     assert!(caches.prepared(spec(), task).is_none());
@@ -195,6 +258,9 @@ fn the_heap_of_an_outcome_is_known() {
         let before = held();
         let kept = made.clone();
         let (real, told) = (held() - before, heap::outcome(&kept));
-        assert!(real <= told + told / 4 && told <= real * 3 / 2 + 64, "{name}: {told} bytes for {real}");
+        assert!(
+            real <= told + told / 4 && told <= real * 3 / 2 + 64,
+            "{name}: {told} bytes for {real}"
+        );
     }
 }

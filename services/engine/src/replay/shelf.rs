@@ -18,7 +18,10 @@ pub(super) struct Shelf<'s> {
 
 impl<'s> Shelf<'s> {
     pub(super) fn new(store: &'s dyn Store) -> Self {
-        Self { store, shared: HashMap::new() }
+        Self {
+            store,
+            shared: HashMap::new(),
+        }
     }
 
     /// A stored row and its item, with `options` set in its task.
@@ -27,26 +30,46 @@ impl<'s> Shelf<'s> {
         id: GradeId,
         options: &ReplayOptions,
     ) -> Result<(GradeRecord, BatchItem), ReplayError> {
-        let row = self.store.grade(id).await?.ok_or(ReplayError::NotFound(id))?;
+        let row = self
+            .store
+            .grade(id)
+            .await?
+            .ok_or(ReplayError::NotFound(id))?;
         let bad = |what: &'static str, reason: String| ReplayError::BadBody { what, reason };
         let task = self.shared(row.task_hash, "task").await?;
-        let text = String::from_utf8(task.content).map_err(|error| bad("task", error.to_string()))?;
+        let text =
+            String::from_utf8(task.content).map_err(|error| bad("task", error.to_string()))?;
         let mut task = Task::from_json(&text).map_err(|error| bad("task", error.to_string()))?;
         if !options.is_empty() {
             task = task.with_fields(options).map_err(refused)?;
         }
         let prompt = match row.prompt_hash {
-            Some(hash) => Some(read_completion(self.shared(hash, "prompt").await?, "prompt")?),
+            Some(hash) => Some(read_completion(
+                self.shared(hash, "prompt").await?,
+                "prompt",
+            )?),
             None => None,
         };
         let completion = self.body(row.completion_hash, "completion").await?;
         let completion = read_completion(completion, "completion")?;
         let meta: Meta = match &row.meta_json {
-            Some(json) => serde_json::from_str(json).map_err(|error| bad("meta", error.to_string()))?,
+            Some(json) => {
+                serde_json::from_str(json).map_err(|error| bad("meta", error.to_string()))?
+            }
             None => Meta::default(),
         };
-        let mut item = BatchItem::new(Item { prompt, completion, meta }, task);
-        item.channel = row.channel.split_once('/').map(|(_, family)| family.to_owned());
+        let mut item = BatchItem::new(
+            Item {
+                prompt,
+                completion,
+                meta,
+            },
+            task,
+        );
+        item.channel = row
+            .channel
+            .split_once('/')
+            .map(|(_, family)| family.to_owned());
         item.checks = read_checks(&row)?;
         Ok((row, item))
     }
@@ -61,19 +84,30 @@ impl<'s> Shelf<'s> {
     }
 
     async fn body(&self, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
-        self.store.body(hash).await?.ok_or(ReplayError::BodyGone { what })
+        self.store
+            .body(hash)
+            .await?
+            .ok_or(ReplayError::BodyGone { what })
     }
 }
 
 fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError> {
-    let bad = |reason: String| ReplayError::BadBody { what: "checks", reason };
+    let bad = |reason: String| ReplayError::BadBody {
+        what: "checks",
+        reason,
+    };
     let Some(json) = &record.checks_json else {
         return Ok(Vec::new());
     };
     let raw: std::collections::BTreeMap<String, Box<RawValue>> =
         serde_json::from_str(json).map_err(|error| bad(error.to_string()))?;
     raw.into_iter()
-        .map(|(name, raw)| Ok((name, Task::from_raw(&raw).map_err(|error| bad(error.to_string()))?)))
+        .map(|(name, raw)| {
+            Ok((
+                name,
+                Task::from_raw(&raw).map_err(|error| bad(error.to_string()))?,
+            ))
+        })
         .collect()
 }
 
@@ -84,7 +118,9 @@ fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayE
             let text = String::from_utf8(body.content).map_err(|error| bad(error.to_string()))?;
             Ok(Completion::Text(text.into()))
         }
-        BodyKind::Messages => serde_json::from_slice(&body.content).map_err(|error| bad(error.to_string())),
+        BodyKind::Messages => {
+            serde_json::from_slice(&body.content).map_err(|error| bad(error.to_string()))
+        }
         BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => {
             Err(bad("it is a task, a policy, a pair or a report".to_owned()))
         }

@@ -42,7 +42,11 @@ async fn every_item_has_its_outcome_in_its_place() {
     assert_eq!(words(&reply), expected);
     for result in reply.results() {
         let graded = result.outcome.grade().is_some();
-        assert_eq!((result.reward.is_some(), result.pass.is_some()), (graded, graded), "a failure is never a number");
+        assert_eq!(
+            (result.reward.is_some(), result.pass.is_some()),
+            (graded, graded),
+            "a failure is never a number"
+        );
         assert!(result.recorded);
     }
     assert_eq!(house.memory.grades().len(), expected.len());
@@ -52,12 +56,17 @@ async fn every_item_has_its_outcome_in_its_place() {
 async fn order_is_kept_and_each_task_prepared_once() {
     let house = house();
     let answer = |n: usize| (n % 3).to_string();
-    let items = (0..500).map(|n| item("exact", &answer(n), &(n % 2).to_string())).collect();
+    let items = (0..500)
+        .map(|n| item("exact", &answer(n), &(n % 2).to_string()))
+        .collect();
     let reply = house.engine.grade(batch(items), Mode::Whole).await.unwrap();
     for (position, result) in reply.results().enumerate() {
         assert_eq!(result.position, position);
         assert_eq!(result.pass, Some(position % 3 == position % 2));
-        assert_eq!(result.grade, reply.id().grade(u32::try_from(position).unwrap()));
+        assert_eq!(
+            result.grade,
+            reply.id().grade(u32::try_from(position).unwrap())
+        );
     }
     assert_eq!(house.prepared.load(Ordering::Relaxed), 3);
 }
@@ -66,7 +75,11 @@ async fn order_is_kept_and_each_task_prepared_once() {
 async fn what_was_graded_is_not_graded_again() {
     let house = house();
     for cached in [false, true] {
-        let reply = house.engine.grade(batch(vec![item("exact", "1", "1")]), Mode::Whole).await.unwrap();
+        let reply = house
+            .engine
+            .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+            .await
+            .unwrap();
         assert_eq!(reply.results().next().unwrap().cached, cached);
     }
     assert_eq!(house.graded.load(Ordering::Relaxed), 1);
@@ -80,17 +93,31 @@ async fn groups_share_a_baseline_and_failures_do_not_vote() {
         item.group = Some(group.to_owned());
         item
     };
-    let items =
-        vec![grouped("a", "1"), grouped("b", "1"), grouped("a", "0"), grouped("a", "panic"), item("exact", "1", "1")];
+    let items = vec![
+        grouped("a", "1"),
+        grouped("b", "1"),
+        grouped("a", "0"),
+        grouped("a", "panic"),
+        item("exact", "1", "1"),
+    ];
     let mut batch = batch(items);
     batch.statistics = vec![Statistic::PassAtK];
     let reply = house.engine.grade(batch, Mode::Whole).await.unwrap();
     let coefficients: Vec<_> = reply.results().map(|result| result.coefficient).collect();
     assert_eq!(coefficients, [Some(0.5), None, Some(-0.5), None, None]);
     let groups = reply.groups();
-    let shapes: Vec<_> =
-        groups.iter().map(|group| (group.group.as_deref(), group.n, group.graded, group.mean)).collect();
-    assert_eq!(shapes, [(Some("a"), 3, 2, Some(0.5)), (Some("b"), 1, 1, Some(1.0)), (None, 1, 1, Some(1.0))]);
+    let shapes: Vec<_> = groups
+        .iter()
+        .map(|group| (group.group.as_deref(), group.n, group.graded, group.mean))
+        .collect();
+    assert_eq!(
+        shapes,
+        [
+            (Some("a"), 3, 2, Some(0.5)),
+            (Some("b"), 1, 1, Some(1.0)),
+            (None, 1, 1, Some(1.0))
+        ]
+    );
     assert_eq!(groups[0].statistics["passk"]["1"], 0.5);
 }
 
@@ -100,12 +127,30 @@ async fn checks_are_components_and_leave_the_reward_alone() {
     let mut checked = item("exact", "1", "1");
     let check = item("waiting", "2", "");
     checked.checks.push(("format".to_owned(), check.task));
-    let reply = house.engine.grade(batch(vec![checked]), Mode::Whole).await.unwrap();
+    let reply = house
+        .engine
+        .grade(batch(vec![checked]), Mode::Whole)
+        .await
+        .unwrap();
     let result = reply.results().next().unwrap();
     assert_eq!(result.reward.unwrap().get().to_string(), "1");
-    let components: Vec<_> = result.components().map(|c| (c.name.as_str(), c.grader.as_str())).collect();
+    let components: Vec<_> = result
+        .components()
+        .map(|c| (c.name.as_str(), c.grader.as_str()))
+        .collect();
     assert_eq!(components, [("format", "waiting@1")]);
-    assert_eq!(result.components().next().unwrap().outcome.grade().unwrap().verdict.as_str(), "wrong_answer");
+    assert_eq!(
+        result
+            .components()
+            .next()
+            .unwrap()
+            .outcome
+            .grade()
+            .unwrap()
+            .verdict
+            .as_str(),
+        "wrong_answer"
+    );
 }
 
 #[tokio::test]
@@ -113,19 +158,39 @@ async fn a_wrong_task_refuses_the_whole_batch_before_any_work() {
     let house = house();
     let mut bad = item("exact", "1", "1");
     bad.task = assay_core::Task::from_json(r#"{"type":"exact"}"#).unwrap();
-    let error = house.engine.grade(batch(vec![item("exact", "1", "1"), bad]), Mode::Whole).await.map(drop).unwrap_err();
-    assert_eq!(error.to_string(), "`/items/1/task`: invalid_task at `/answer`: missing");
+    let error = house
+        .engine
+        .grade(batch(vec![item("exact", "1", "1"), bad]), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`/items/1/task`: invalid_task at `/answer`: missing"
+    );
     let mut unknown = item("exact", "1", "1");
     unknown.task = assay_core::Task::from_json(r#"{"type":"exakt"}"#).unwrap();
-    let error = house.engine.grade(batch(vec![unknown]), Mode::Whole).await.map(drop).unwrap_err();
-    assert!(error.to_string().contains("no grader is named `exakt`; this node has `exact`, `waiting`"), "{error}");
+    let error = house
+        .engine
+        .grade(batch(vec![unknown]), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no grader is named `exakt`; this node has `exact`, `waiting`"),
+        "{error}"
+    );
     assert_eq!(house.graded.load(Ordering::Relaxed), 0);
 }
 
 #[tokio::test]
 async fn a_stream_holds_the_same_results() {
     let house = house();
-    let items = (0..300).map(|n| item("exact", "1", &(n % 2).to_string())).collect();
+    let items = (0..300)
+        .map(|n| item("exact", "1", &(n % 2).to_string()))
+        .collect();
     let (sender, mut waves) = mpsc::channel(4);
     let grading = tokio::spawn({
         let engine = house.engine.clone();
@@ -139,19 +204,37 @@ async fn a_stream_holds_the_same_results() {
         }
     }
     let reply = grading.await.unwrap().unwrap();
-    assert!(seen.iter().enumerate().all(|(n, pass)| *pass == Some(Some(n % 2 == 1))));
+    assert!(
+        seen.iter()
+            .enumerate()
+            .all(|(n, pass)| *pass == Some(Some(n % 2 == 1)))
+    );
     assert_eq!(reply.results().count(), 300);
     assert_eq!(house.memory.grades().len(), 300);
 }
 
 #[tokio::test]
 async fn a_client_that_does_not_read_gives_its_place_up() {
-    let limits = Limits { workers: 1, delivery: Duration::from_millis(50), ..Limits::default() };
+    let limits = Limits {
+        workers: 1,
+        delivery: Duration::from_millis(50),
+        ..Limits::default()
+    };
     let house = house_with(Memory::default(), limits);
     let (sender, waves) = mpsc::channel(1);
     let one = || batch(vec![item("exact", "1", "1")]);
-    house.engine.grade(one(), Mode::Streamed(sender.clone())).await.map(drop).unwrap();
-    let error = house.engine.grade(one(), Mode::Streamed(sender)).await.map(drop).unwrap_err();
+    house
+        .engine
+        .grade(one(), Mode::Streamed(sender.clone()))
+        .await
+        .map(drop)
+        .unwrap();
+    let error = house
+        .engine
+        .grade(one(), Mode::Streamed(sender))
+        .await
+        .map(drop)
+        .unwrap_err();
     assert_eq!(error, EngineError::ClientStalled);
     assert_eq!(house.engine.admission().items_in_flight(), 0);
     drop(waves);
@@ -161,7 +244,12 @@ async fn a_client_that_does_not_read_gives_its_place_up() {
 async fn a_node_that_shuts_down_refuses_and_loses_nothing() {
     let house = house();
     house.engine.shut_down(Duration::from_secs(5)).await;
-    let error = house.engine.grade(batch(vec![item("exact", "1", "1")]), Mode::Whole).await.map(drop).unwrap_err();
+    let error = house
+        .engine
+        .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
     assert_eq!(error, EngineError::ShuttingDown);
 }
 
@@ -177,12 +265,23 @@ async fn fails_and_records_items_that_are_not_graded_in_time() {
     house.engine.shut_down(Duration::ZERO).await;
     let reply = grading.await.unwrap().unwrap();
     for result in reply.results() {
-        let Outcome::Failed(fault) = &result.outcome else { panic!("{:?}", result.outcome) };
-        assert!(fault.code == ErrorCode::ShuttingDown && fault.retryable, "{fault:?}");
+        let Outcome::Failed(fault) = &result.outcome else {
+            panic!("{:?}", result.outcome)
+        };
+        assert!(
+            fault.code == ErrorCode::ShuttingDown && fault.retryable,
+            "{fault:?}"
+        );
         assert!(result.recorded);
     }
     assert_eq!(house.memory.grades().len(), 2);
-    assert!(house.memory.grades().iter().all(|grade| grade.score.is_none()));
+    assert!(
+        house
+            .memory
+            .grades()
+            .iter()
+            .all(|grade| grade.score.is_none())
+    );
     assert_eq!(house.engine.admission().items_in_flight(), 0);
 }
 
@@ -190,8 +289,11 @@ async fn fails_and_records_items_that_are_not_graded_in_time() {
 async fn dropping_a_batch_drops_its_pending_work() {
     let house = house();
     let engine = house.engine.clone();
-    let grading =
-        tokio::spawn(async move { engine.grade(batch(vec![item("waiting", "1", "never")]), Mode::Whole).await });
+    let grading = tokio::spawn(async move {
+        engine
+            .grade(batch(vec![item("waiting", "1", "never")]), Mode::Whole)
+            .await
+    });
     house.stuck.begun.notified().await;
     grading.abort();
     // If the work is not dropped, this waits until the test times out.
@@ -205,10 +307,28 @@ async fn dropping_a_batch_drops_its_pending_work() {
 
 #[tokio::test]
 async fn a_full_node_refuses_whole_batches_with_a_time() {
-    let house = house_with(Memory::default(), Limits { workers: 1, items_in_flight: 2, ..Limits::default() });
+    let house = house_with(
+        Memory::default(),
+        Limits {
+            workers: 1,
+            items_in_flight: 2,
+            ..Limits::default()
+        },
+    );
     let items = |n: usize| (0..n).map(|_| item("exact", "1", "1")).collect::<Vec<_>>();
-    let error = house.engine.grade(batch(items(3)), Mode::Whole).await.map(drop).unwrap_err();
+    let error = house
+        .engine
+        .grade(batch(items(3)), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
     assert_eq!(error, EngineError::TooLarge { items: 3, most: 2 });
-    assert!(house.engine.grade(batch(items(2)), Mode::Whole).await.is_ok());
+    assert!(
+        house
+            .engine
+            .grade(batch(items(2)), Mode::Whole)
+            .await
+            .is_ok()
+    );
     assert_eq!(house.engine.admission().items_in_flight(), 0);
 }

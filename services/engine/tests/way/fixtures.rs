@@ -15,18 +15,28 @@ use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedRepl
 use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
 use assay_core::{
-    BatchId, Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash, Ids, Item, Lane,
-    Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task, TaskError, Verdict, VerdictSpec,
-    Visit,
+    BatchId, Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash,
+    Ids, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task,
+    TaskError, Verdict, VerdictSpec, Visit,
 };
 use assay_correction::Rates;
 use assay_correction::channel::Settings;
-use assay_engine::{Batch, BatchItem, ChannelSettings, Engine, EngineParts, Keyed, Limits, Policies, Reply};
+use assay_engine::{
+    Batch, BatchItem, ChannelSettings, Engine, EngineParts, Keyed, Limits, Policies, Reply,
+};
 use tokio::sync::Notify;
 
 const VERDICTS: &[VerdictSpec] = &[
-    VerdictSpec { verdict: Verdict::CORRECT, pass: Some(true), meaning: "the texts are equal" },
-    VerdictSpec { verdict: Verdict::WRONG_ANSWER, pass: Some(false), meaning: "they are not" },
+    VerdictSpec {
+        verdict: Verdict::CORRECT,
+        pass: Some(true),
+        meaning: "the texts are equal",
+    },
+    VerdictSpec {
+        verdict: Verdict::WRONG_ANSWER,
+        pass: Some(false),
+        meaning: "they are not",
+    },
 ];
 
 const fn spec(name: &'static str, lane: Lane) -> Spec {
@@ -106,14 +116,25 @@ impl Grader for Exact {
         if task.body.get().contains("answer") {
             return Ok(());
         }
-        Err(TaskError::new(ErrorCode::InvalidTask, "/answer", "missing".to_owned()))
+        Err(TaskError::new(
+            ErrorCode::InvalidTask,
+            "/answer",
+            "missing".to_owned(),
+        ))
     }
 
-    fn prepare(&self, task: &Task, _: &PrepareContext<'_>) -> Result<Arc<dyn Prepared>, Unprepared> {
+    fn prepare(
+        &self,
+        task: &Task,
+        _: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
         self.prepared.fetch_add(1, Ordering::Relaxed);
         let task: HashMap<String, String> = serde_json::from_str(task.body.get()).unwrap();
         match task["answer"].as_str() {
-            "" => Err(Unprepared::Ungradable(Fault::lasting(ErrorCode::GoldUnparsable, "the answer is empty"))),
+            "" => Err(Unprepared::Ungradable(Fault::lasting(
+                ErrorCode::GoldUnparsable,
+                "the answer is empty",
+            ))),
             "panic" => panic!("on purpose, while preparing"),
             answer => {
                 let exact = ExactText {
@@ -147,7 +168,9 @@ impl PureGrader for ExactText {
             "fail once" if !self.failed_once.swap(true, Ordering::Relaxed) => {
                 Outcome::Failed(Fault::passing(ErrorCode::Internal, "on purpose, once"))
             }
-            text if text == self.answer => Outcome::Graded(Grade::new(Verdict::CORRECT, Score::ONE)),
+            text if text == self.answer => {
+                Outcome::Graded(Grade::new(Verdict::CORRECT, Score::ONE))
+            }
             _ => Outcome::Graded(Grade::new(Verdict::WRONG_ANSWER, Score::ZERO)),
         }
     }
@@ -157,11 +180,16 @@ impl PureGrader for ExactText {
     }
 }
 
-/// The same, but yields to other tasks before it answers, and never answers if a completion is `never`.
+/// The same, but yields to other tasks before it answers, and never answers if a completion is
+/// `never`.
 struct Waiting(ExactText, Arc<Stuck>);
 
 impl Prepared for Waiting {
-    fn grade<'a>(&'a self, items: &'a [&'a Item], _: &'a GradeContext) -> BoxFuture<'a, Vec<Outcome>> {
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        _: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
         Box::pin(async move {
             tokio::task::yield_now().await;
             if items.iter().any(|item| item.completion.text() == "never") {
@@ -201,7 +229,12 @@ impl Memory {
 
 impl Memory {
     fn events(&self) -> Vec<Event> {
-        self.entries.lock().unwrap().iter().flat_map(|entry| entry.events.clone()).collect()
+        self.entries
+            .lock()
+            .unwrap()
+            .iter()
+            .flat_map(|entry| entry.events.clone())
+            .collect()
     }
 }
 
@@ -236,7 +269,10 @@ impl Reader for Memory {
         _: Option<GradeId>,
         _: u32,
     ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
-        let grades = Memory::grades(self).into_iter().filter(|grade| filter.keeps(grade)).collect();
+        let grades = Memory::grades(self)
+            .into_iter()
+            .filter(|grade| filter.keeps(grade))
+            .collect();
         Box::pin(std::future::ready(Ok(GradePage { grades, next: None })))
     }
 
@@ -250,7 +286,10 @@ impl Reader for Memory {
 
     fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
         let mut rollups = Rollups::new();
-        for grade in Memory::grades(self).iter().filter(|grade| grade.run.as_deref() == Some(run)) {
+        for grade in Memory::grades(self)
+            .iter()
+            .filter(|grade| grade.run.as_deref() == Some(run))
+        {
             rollups.entry(RollupKey::of(grade)).or_default().push(grade);
         }
         Box::pin(std::future::ready(Ok(rollups)))
@@ -258,13 +297,24 @@ impl Reader for Memory {
 
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
         let entries = self.entries.lock().unwrap();
-        let found = entries.iter().flat_map(|entry| &entry.bodies).find(|body| body.hash == hash).cloned();
+        let found = entries
+            .iter()
+            .flat_map(|entry| &entry.bodies)
+            .find(|body| body.hash == hash)
+            .cloned();
         Box::pin(std::future::ready(Ok(found)))
     }
 
-    fn claim<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+    fn claim<'a>(
+        &'a self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
         let entries = self.entries.lock().unwrap();
-        let found = entries.iter().rev().filter_map(|entry| entry.claim.clone()).find(|claim| claim.key == *key);
+        let found = entries
+            .iter()
+            .rev()
+            .filter_map(|entry| entry.claim.clone())
+            .find(|claim| claim.key == *key);
         Box::pin(std::future::ready(Ok(found)))
     }
 
@@ -272,7 +322,10 @@ impl Reader for Memory {
         let mut counts = ChannelCounts::default();
         for entry in self.entries.lock().unwrap().iter() {
             counts.add_grades(&entry.grades);
-            entry.events.iter().for_each(|event| counts.add_event(event));
+            entry
+                .events
+                .iter()
+                .for_each(|event| counts.add_event(event));
         }
         Box::pin(std::future::ready(Ok(counts)))
     }
@@ -293,7 +346,10 @@ impl Reader for Memory {
         Box::pin(std::future::ready(Ok(found)))
     }
 
-    fn adjudications(&self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+    fn adjudications(
+        &self,
+        grade: GradeId,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
         let found = self.events().into_iter().filter_map(|event| match event {
             Event::Adjudicated(adjudication) if adjudication.grade == grade => Some(adjudication),
             _ => None,
@@ -309,7 +365,11 @@ impl Reader for Memory {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
-    fn dataset_checks(&self, _: Option<BatchId>, _: u32) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+    fn dataset_checks(
+        &self,
+        _: Option<BatchId>,
+        _: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
         Box::pin(std::future::ready(Ok(Vec::new())))
     }
 
@@ -325,7 +385,11 @@ impl Reader for Memory {
         Box::pin(std::future::ready(Ok(found.collect())))
     }
 
-    fn known_pairs<'a>(&'a self, model: &'a str, pairs: &'a [Hash]) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
         let collected: BTreeSet<Hash> = self
             .events()
             .into_iter()
@@ -334,11 +398,23 @@ impl Reader for Memory {
                 _ => None,
             })
             .collect();
-        let known = pairs.iter().copied().filter(|pair| collected.contains(pair)).collect();
-        Box::pin(std::future::ready(Ok(KnownPairs { known, total: collected.len() as u64 })))
+        let known = pairs
+            .iter()
+            .copied()
+            .filter(|pair| collected.contains(pair))
+            .collect();
+        Box::pin(std::future::ready(Ok(KnownPairs {
+            known,
+            total: collected.len() as u64,
+        })))
     }
 
-    fn pairs<'a>(&'a self, _: &'a str, _: u64, _: u32) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+    fn pairs<'a>(
+        &'a self,
+        _: &'a str,
+        _: u64,
+        _: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
         Box::pin(std::future::ready(Ok(PairPage::default())))
     }
 
@@ -357,13 +433,25 @@ pub(crate) struct House {
 }
 
 pub(crate) fn house() -> House {
-    house_with(Memory::default(), Limits { workers: 2, completion_bytes: 1_000, ..Limits::default() })
+    house_with(
+        Memory::default(),
+        Limits {
+            workers: 2,
+            completion_bytes: 1_000,
+            ..Limits::default()
+        },
+    )
 }
 
 /// A house whose configuration states rates: channel, rho0, rho1.
 pub(crate) fn house_declaring(rates: &[(&str, f64, f64)]) -> House {
-    let limits = Limits { workers: 2, ..Limits::default() };
-    let declared = rates.iter().map(|(channel, rho0, rho1)| ((*channel).to_owned(), Rates::new(*rho0, *rho1).unwrap()));
+    let limits = Limits {
+        workers: 2,
+        ..Limits::default()
+    };
+    let declared = rates
+        .iter()
+        .map(|(channel, rho0, rho1)| ((*channel).to_owned(), Rates::new(*rho0, *rho1).unwrap()));
     house_of(Memory::default(), limits, declared.collect())
 }
 
@@ -384,15 +472,30 @@ fn house_of(memory: Memory, limits: Limits, declared: BTreeMap<String, Rates>) -
         ids: Ids::random(),
         limits,
         policies: Policies::default(),
-        channels: ChannelSettings { estimate: Settings { declared, ..Settings::default() }, refresh: Duration::ZERO },
+        channels: ChannelSettings {
+            estimate: Settings {
+                declared,
+                ..Settings::default()
+            },
+            refresh: Duration::ZERO,
+        },
     })
     .unwrap();
-    House { engine, memory, prepared, graded, stuck }
+    House {
+        engine,
+        memory,
+        prepared,
+        graded,
+        stuck,
+    }
 }
 
 pub(crate) fn item(grader: &str, answer: &str, completion: &str) -> BatchItem {
     let task = serde_json::json!({ "type": grader, "answer": answer });
-    BatchItem::new(Item::text(completion), Task::from_json(&task.to_string()).unwrap())
+    BatchItem::new(
+        Item::text(completion),
+        Task::from_json(&task.to_string()).unwrap(),
+    )
 }
 
 pub(crate) fn batch(items: Vec<BatchItem>) -> Batch {
@@ -402,9 +505,15 @@ pub(crate) fn batch(items: Vec<BatchItem>) -> Batch {
 /// A key whose reply is the verdicts, in order.
 pub(crate) fn keyed(key: &str, body: &str) -> Keyed {
     Keyed {
-        key: RequestKey { caller: "tester".into(), key: key.to_owned() },
+        key: RequestKey {
+            caller: "tester".into(),
+            key: key.to_owned(),
+        },
         request: Hash::of(body.as_bytes()),
-        render: Arc::new(|reply| SealedReply { media: "text/plain".to_owned(), body: words(reply).join(",").into() }),
+        render: Arc::new(|reply| SealedReply {
+            media: "text/plain".to_owned(),
+            body: words(reply).join(",").into(),
+        }),
     }
 }
 
@@ -414,7 +523,9 @@ pub(crate) fn words(reply: &Reply) -> Vec<String> {
         .results()
         .map(|result| match &result.outcome {
             Outcome::Graded(grade) => grade.verdict.to_string(),
-            Outcome::Ungradable(fault) | Outcome::Failed(fault) => format!("{}:{}", result.outcome.word(), fault.code),
+            Outcome::Ungradable(fault) | Outcome::Failed(fault) => {
+                format!("{}:{}", result.outcome.word(), fault.code)
+            }
         })
         .collect()
 }

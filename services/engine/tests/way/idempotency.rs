@@ -24,7 +24,11 @@ async fn the_same_request_gets_the_same_bytes() {
     let house = house();
     for again in [false, true] {
         let items = vec![item("exact", "1", "1"), item("exact", "1", "2")];
-        let answer = house.engine.grade_once(keyed("k", "body"), batch(items), Mode::Whole).await.unwrap();
+        let answer = house
+            .engine
+            .grade_once(keyed("k", "body"), batch(items), Mode::Whole)
+            .await
+            .unwrap();
         assert_eq!(bytes(answer), (again, "correct,wrong_answer".to_owned()));
     }
     assert_eq!(house.memory.grades().len(), 2);
@@ -36,8 +40,15 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
     let admission = house.engine.admission();
     let mut held = admission.body();
     held.grow(admission.most_body_bytes()).unwrap();
-    let request = Batch { held: Some(held), ..batch(vec![item("exact", "1", "1")]) };
-    let answer = house.engine.grade_once(keyed("k", "body"), request, Mode::Whole).await.unwrap();
+    let request = Batch {
+        held: Some(held),
+        ..batch(vec![item("exact", "1", "1")])
+    };
+    let answer = house
+        .engine
+        .grade_once(keyed("k", "body"), request, Mode::Whole)
+        .await
+        .unwrap();
     assert!(matches!(answer, Answer::Fresh(..)));
     assert!(admission.body().grow(1).is_err());
     drop(answer);
@@ -52,15 +63,26 @@ async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
 async fn transient_failures_are_recorded_with_the_reply() {
     let house = house();
     let (sender, mut waves) = mpsc::channel(4);
-    let items = vec![item("exact", "1", "fail"), item("exact", "1", "1"), item("waiting", "1", "never")];
+    let items = vec![
+        item("exact", "1", "fail"),
+        item("exact", "1", "1"),
+        item("waiting", "1", "never"),
+    ];
     let grading = tokio::spawn({
         let engine = house.engine.clone();
-        async move { engine.grade_once(keyed("k", "body"), batch(items), Mode::Streamed(sender)).await }
+        async move {
+            engine
+                .grade_once(keyed("k", "body"), batch(items), Mode::Streamed(sender))
+                .await
+        }
     });
     let mut seen = 0;
     while seen < 2 {
         for result in waves.recv().await.unwrap().results() {
-            assert_eq!(result.recorded, matches!(result.outcome, Outcome::Graded(_)));
+            assert_eq!(
+                result.recorded,
+                matches!(result.outcome, Outcome::Graded(_))
+            );
             seen += 1;
         }
     }
@@ -74,26 +96,51 @@ async fn transient_failures_are_recorded_with_the_reply() {
 async fn a_key_is_not_for_two_requests() {
     let house = house();
     let one = || batch(vec![item("exact", "1", "1")]);
-    house.engine.grade_once(keyed("k", "one"), one(), Mode::Whole).await.map(drop).unwrap();
-    let error = house.engine.grade_once(keyed("k", "two"), one(), Mode::Whole).await.map(drop).unwrap_err();
+    house
+        .engine
+        .grade_once(keyed("k", "one"), one(), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap();
+    let error = house
+        .engine
+        .grade_once(keyed("k", "two"), one(), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
     assert_eq!(error, EngineError::KeyReused);
 }
 
 #[tokio::test]
 async fn a_request_in_flight_is_waited_for() {
     let gate = Arc::new(Notify::new());
-    let memory = Memory { gate: Some(Arc::clone(&gate)), ..Memory::default() };
-    let house = house_with(memory, Limits { workers: 1, ..Limits::default() });
+    let memory = Memory {
+        gate: Some(Arc::clone(&gate)),
+        ..Memory::default()
+    };
+    let house = house_with(
+        memory,
+        Limits {
+            workers: 1,
+            ..Limits::default()
+        },
+    );
     let send = || {
         let engine = house.engine.clone();
         tokio::spawn(async move {
             let items = vec![item("exact", "1", "1")];
-            engine.grade_once(keyed("k", "body"), batch(items), Mode::Whole).await.map(bytes)
+            engine
+                .grade_once(keyed("k", "body"), batch(items), Mode::Whole)
+                .await
+                .map(bytes)
         })
     };
     let (first, second) = (send(), send());
     gate.notify_one();
-    let mut answers = [first.await.unwrap().unwrap(), second.await.unwrap().unwrap()];
+    let mut answers = [
+        first.await.unwrap().unwrap(),
+        second.await.unwrap().unwrap(),
+    ];
     answers.sort();
     assert_eq!(answers.map(|(again, _)| again), [false, true]);
     assert_eq!(house.graded.load(Ordering::Relaxed), 1);
@@ -102,9 +149,24 @@ async fn a_request_in_flight_is_waited_for() {
 #[tokio::test]
 async fn a_client_that_leaves_finds_its_answer() {
     let gate = Arc::new(Notify::new());
-    let memory = Memory { gate: Some(Arc::clone(&gate)), ..Memory::default() };
-    let house = house_with(memory, Limits { workers: 1, ..Limits::default() });
-    let request = || house.engine.grade_once(keyed("k", "body"), batch(vec![item("exact", "1", "1")]), Mode::Whole);
+    let memory = Memory {
+        gate: Some(Arc::clone(&gate)),
+        ..Memory::default()
+    };
+    let house = house_with(
+        memory,
+        Limits {
+            workers: 1,
+            ..Limits::default()
+        },
+    );
+    let request = || {
+        house.engine.grade_once(
+            keyed("k", "body"),
+            batch(vec![item("exact", "1", "1")]),
+            Mode::Whole,
+        )
+    };
     let left = tokio::time::timeout(std::time::Duration::from_millis(1), request()).await;
     assert!(left.is_err(), "recording waits at the gate");
     gate.notify_one();
@@ -116,15 +178,28 @@ async fn a_client_that_leaves_finds_its_answer() {
 async fn a_crash_between_claim_and_reply_makes_no_second_rows() {
     let house = house();
     let items = || batch(vec![item("exact", "1", "1"), item("exact", "1", "2")]);
-    house.engine.grade_once(keyed("k", "body"), items(), Mode::Whole).await.map(drop).unwrap();
+    house
+        .engine
+        .grade_once(keyed("k", "body"), items(), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap();
     let before = house.memory.grades();
     {
-        // As a stream leaves it when the node dies before its last wave: rows and a claim, no reply.
+        // As a stream leaves it when the node dies before its last wave: rows and a claim, no
+        // reply.
         let mut entries = house.memory.entries.lock().unwrap();
         let entry = Arc::make_mut(&mut entries[0]);
-        entry.claim = entry.claim.take().map(|claim| Claim { reply: None, ..claim });
+        entry.claim = entry.claim.take().map(|claim| Claim {
+            reply: None,
+            ..claim
+        });
     }
-    let answer = house.engine.grade_once(keyed("k", "body"), items(), Mode::Whole).await.unwrap();
+    let answer = house
+        .engine
+        .grade_once(keyed("k", "body"), items(), Mode::Whole)
+        .await
+        .unwrap();
     assert!(matches!(answer, Answer::Fresh(..)));
     let after = house.memory.grades();
     assert_eq!(

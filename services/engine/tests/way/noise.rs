@@ -19,7 +19,9 @@ fn appeals(more: &Value) -> Policy {
         "judge": { "type": "waiting", "answer": "{{ meta.known }}" },
         "negatives": 1.0,
     });
-    rule.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    rule.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
     policy(&json!({ "appeals": [rule] }))
 }
 
@@ -31,7 +33,10 @@ fn answers(right: usize, refused: usize, wrong: usize) -> Vec<BatchItem> {
     let name = |(at, text)| {
         let mut item = item("exact", "1/2", text);
         let known = if text == "0.5" { "0.5" } else { "1/2" };
-        item.item.meta.rest.insert("known".to_owned(), json!(known).into());
+        item.item
+            .meta
+            .rest
+            .insert("known".to_owned(), json!(known).into());
         item.id = Some(format!("item-{at}"));
         item.group = Some("p".to_owned());
         item
@@ -40,11 +45,25 @@ fn answers(right: usize, refused: usize, wrong: usize) -> Vec<BatchItem> {
 }
 
 async fn graded(house: &House, policy: Policy, items: Vec<BatchItem>) -> Reply {
-    house.engine.grade(Batch { policy, ..batch(items) }, Mode::Whole).await.unwrap()
+    house
+        .engine
+        .grade(
+            Batch {
+                policy,
+                ..batch(items)
+            },
+            Mode::Whole,
+        )
+        .await
+        .unwrap()
 }
 
 fn appealed(reply: &Reply) -> Vec<usize> {
-    reply.results().filter(|result| result.appeal.is_some()).map(|result| result.position).collect()
+    reply
+        .results()
+        .filter(|result| result.appeal.is_some())
+        .map(|result| result.position)
+        .collect()
 }
 
 fn reward(result: &ItemResult) -> f64 {
@@ -54,20 +73,46 @@ fn reward(result: &ItemResult) -> f64 {
 #[tokio::test]
 async fn an_appeal_overturns_and_both_verdicts_are_kept() {
     let house = house();
-    let reply = graded(&house, appeals(&json!({ "overturn": true })), answers(1, 1, 1)).await;
+    let reply = graded(
+        &house,
+        appeals(&json!({ "overturn": true })),
+        answers(1, 1, 1),
+    )
+    .await;
     let results: Vec<_> = reply.results().collect();
     assert_eq!(appealed(&reply), [1, 2], "positives stay as they are");
     let (refused, wrong) = (results[1], results[2]);
     let appeal = refused.appeal.as_ref().unwrap();
-    assert!(appeal.overturned && appeal.binding && appeal.judge == "waiting@1" && refused.pass == Some(false));
-    assert_eq!(refused.outcome.grade().unwrap().score.get().to_string(), "0", "the grader's score stays");
-    assert!((refused.score_after_appeal.unwrap().get() - 1.0).abs() < 1e-12 && (reward(refused) - 1.0).abs() < 1e-12);
+    assert!(
+        appeal.overturned
+            && appeal.binding
+            && appeal.judge == "waiting@1"
+            && refused.pass == Some(false)
+    );
+    assert_eq!(
+        refused.outcome.grade().unwrap().score.get().to_string(),
+        "0",
+        "the grader's score stays"
+    );
+    assert!(
+        (refused.score_after_appeal.unwrap().get() - 1.0).abs() < 1e-12
+            && (reward(refused) - 1.0).abs() < 1e-12
+    );
     assert!(!wrong.appeal.as_ref().unwrap().overturned && reward(wrong).abs() < 1e-12);
-    assert_eq!(wrong.score_after_appeal.map(|score| score.get().to_string()).as_deref(), Some("0"));
+    assert_eq!(
+        wrong
+            .score_after_appeal
+            .map(|score| score.get().to_string())
+            .as_deref(),
+        Some("0")
+    );
     assert_eq!(results[0].score_after_appeal, None);
     let stored = house.memory.grades();
     assert_eq!(stored[1].appeal.as_ref(), Some(appeal));
-    assert_eq!((stored[1].pass, stored[1].final_pass(), stored[1].score), (Some(false), Some(true), Some(0.0)));
+    assert_eq!(
+        (stored[1].pass, stored[1].final_pass(), stored[1].score),
+        (Some(false), Some(true), Some(0.0))
+    );
     assert!(stored[1].policy_hash.is_some() && &*stored[1].policy == "inline");
 }
 
@@ -85,15 +130,48 @@ async fn a_judge_that_may_err_overturns_only_when_it_is_right_often_enough() {
     let house = house();
     let judge = json!({ "overturn": true, "specificity": 0.98, "precision": 0.9 });
     let first = graded(&house, appeals(&judge), answers(20, 15, 15)).await;
-    assert!(first.results().all(|result| result.appeal.as_ref().is_none_or(|appeal| !appeal.overturned)));
-    let reason = first.results().nth(20).unwrap().appeal.as_ref().unwrap().reason.clone().unwrap();
+    assert!(first.results().all(|result| {
+        result
+            .appeal
+            .as_ref()
+            .is_none_or(|appeal| !appeal.overturned)
+    }));
+    let reason = first
+        .results()
+        .nth(20)
+        .unwrap()
+        .appeal
+        .as_ref()
+        .unwrap()
+        .reason
+        .clone()
+        .unwrap();
     assert!(reason.contains("not known yet"), "{reason}");
-    // Half of the negatives are right: an overturned one is right with 0.5 / (0.5 + 0.5 * 0.02) or so.
+    // Half of the negatives are right: an overturned one is right with 0.5 / (0.5 + 0.5 * 0.02) or
+    // so.
     let second = graded(&house, appeals(&judge), answers(0, 1, 1)).await;
-    assert!(second.results().next().unwrap().appeal.as_ref().unwrap().overturned);
+    assert!(
+        second
+            .results()
+            .next()
+            .unwrap()
+            .appeal
+            .as_ref()
+            .unwrap()
+            .overturned
+    );
     let bold = json!({ "overturn": true, "specificity": 0.98, "precision": 0.999 });
     let third = graded(&house, appeals(&bold), answers(0, 1, 1)).await;
-    let reason = third.results().next().unwrap().appeal.as_ref().unwrap().reason.clone().unwrap();
+    let reason = third
+        .results()
+        .next()
+        .unwrap()
+        .appeal
+        .as_ref()
+        .unwrap()
+        .reason
+        .clone()
+        .unwrap();
     assert!(reason.contains("less than 0.999"), "{reason}");
 }
 
@@ -104,10 +182,17 @@ async fn the_same_batch_selects_the_same_items_in_any_order() {
     let first = graded(&one, share(), answers(0, 0, 50)).await;
     let again = graded(&other, share(), answers(0, 0, 50)).await;
     assert_eq!(appealed(&first), appealed(&again));
-    assert!((5..=40).contains(&appealed(&first).len()), "{}", appealed(&first).len());
+    assert!(
+        (5..=40).contains(&appealed(&first).len()),
+        "{}",
+        appealed(&first).len()
+    );
     let mut items = answers(0, 0, 50);
     items.reverse();
-    let mut turned: Vec<usize> = appealed(&graded(&other, share(), items).await).iter().map(|at| 49 - at).collect();
+    let mut turned: Vec<usize> = appealed(&graded(&other, share(), items).await)
+        .iter()
+        .map(|at| 49 - at)
+        .collect();
     turned.sort_unstable();
     assert_eq!(turned, appealed(&first));
     assert!(
@@ -121,25 +206,46 @@ async fn the_same_batch_selects_the_same_items_in_any_order() {
 #[tokio::test]
 async fn a_budget_ends_appeals_and_tells_the_probability_that_is_left() {
     let house = house();
-    let reply = graded(&house, appeals(&json!({ "budget": { "items": 5 } })), answers(0, 0, 50)).await;
-    let appeals: Vec<_> = reply.results().filter_map(|result| result.appeal.as_ref()).collect();
+    let reply = graded(
+        &house,
+        appeals(&json!({ "budget": { "items": 5 } })),
+        answers(0, 0, 50),
+    )
+    .await;
+    let appeals: Vec<_> = reply
+        .results()
+        .filter_map(|result| result.appeal.as_ref())
+        .collect();
     assert_eq!(appeals.len(), 5);
-    assert!(appeals.iter().all(|appeal| (appeal.probability - 0.1).abs() < 1e-12), "five of fifty");
+    assert!(
+        appeals
+            .iter()
+            .all(|appeal| (appeal.probability - 0.1).abs() < 1e-12),
+        "five of fifty"
+    );
 }
 
 #[tokio::test]
 async fn a_judge_that_cannot_grade_changes_nothing_and_counts_for_nothing() {
     let house = house();
-    let broken = json!({ "judge": { "type": "waiting", "answer": "{{ task.gold }}" }, "overturn": true });
-    let unknown = json!({ "appeals": [{ "judge": { "type": "nobody", "answer": "1" }, "negatives": 1 }] });
-    assert_eq!(house.engine.inline_policy(&unknown).unwrap_err().pointer, "/appeals/0/judge/type");
+    let broken =
+        json!({ "judge": { "type": "waiting", "answer": "{{ task.gold }}" }, "overturn": true });
+    let unknown =
+        json!({ "appeals": [{ "judge": { "type": "nobody", "answer": "1" }, "negatives": 1 }] });
+    assert_eq!(
+        house.engine.inline_policy(&unknown).unwrap_err().pointer,
+        "/appeals/0/judge/type"
+    );
     let failing = json!({ "judge": { "type": "waiting", "answer": "panic" }, "overturn": true });
     for (judge, why) in [(broken, "`/answer`"), (failing, "panicked")] {
         let reply = graded(&house, appeals(&judge), answers(0, 1, 0)).await;
         let result = reply.results().next().unwrap();
         let appeal = result.appeal.as_ref().unwrap();
         assert!(appeal.reason.as_ref().unwrap().contains(why), "{appeal:?}");
-        assert_eq!((appeal.word(), result.score_after_appeal, result.pass), ("unjudged", None, Some(false)));
+        assert_eq!(
+            (appeal.word(), result.score_after_appeal, result.pass),
+            ("unjudged", None, Some(false))
+        );
     }
     let ledger = house.engine.channels().await.unwrap();
     assert_eq!(ledger.named("exact/default").unwrap().checks, [0, 0]);
@@ -158,13 +264,24 @@ fn two_channels() -> Vec<BatchItem> {
 }
 
 fn coefficients(reply: &Reply) -> Vec<(f64, &'static str)> {
-    reply.results().map(|result| (result.coefficient.unwrap(), result.coefficient_rule.unwrap())).collect()
+    reply
+        .results()
+        .map(|result| {
+            (
+                result.coefficient.unwrap(),
+                result.coefficient_rule.unwrap(),
+            )
+        })
+        .collect()
 }
 
 fn close(found: &[(f64, &str)], expected: &[(f64, &str)]) {
     assert_eq!(found.len(), expected.len());
     for ((found, rule), (expected, wanted)) in found.iter().zip(expected) {
-        assert!((found - expected).abs() < 1e-12 && rule == wanted, "{found} by {rule}, not {expected} by {wanted}");
+        assert!(
+            (found - expected).abs() < 1e-12 && rule == wanted,
+            "{found} by {rule}, not {expected} by {wanted}"
+        );
     }
 }
 
@@ -178,7 +295,11 @@ async fn a_reply_never_offers_only_a_corrected_reward() {
     assert!((results[1].backward.unwrap().get() + 0.1 / 0.7).abs() < 1e-12);
     assert!((results[0].forward.unwrap().get() - 0.2).abs() < 1e-12);
     assert!((results[1].forward.unwrap().get() + 0.8).abs() < 1e-12);
-    assert_eq!((reward(results[0]), reward(results[1])), (1.0, 0.0), "score and reward stay raw beside them");
+    assert_eq!(
+        (reward(results[0]), reward(results[1])),
+        (1.0, 0.0),
+        "score and reward stay raw beside them"
+    );
 }
 
 #[tokio::test]
@@ -188,7 +309,10 @@ async fn one_channel_is_not_corrected_and_mixed_ones_are_divided_by_their_j() {
     close(&coefficients(&one), &[(0.5, "mean"), (-0.5, "mean")]);
     let mixed = graded(&house, Policy::default(), two_channels()).await;
     let (a, b) = (0.5 / 0.7, 0.5 / 0.5);
-    close(&coefficients(&mixed), &[(a, "mean/j"), (-a, "mean/j"), (b, "mean/j"), (-b, "mean/j")]);
+    close(
+        &coefficients(&mixed),
+        &[(a, "mean/j"), (-a, "mean/j"), (b, "mean/j"), (-b, "mean/j")],
+    );
 }
 
 #[tokio::test]
@@ -196,7 +320,10 @@ async fn the_noise_fixed_z_score_needs_groups_of_sixteen() {
     let house = house_declaring(&[("exact/default", 0.1, 0.2)]);
     let zfix = || policy(&json!({ "coefficient": "zfix" }));
     let small = graded(&house, zfix(), answers(1, 0, 1)).await;
-    close(&coefficients(&small), &[(0.5 / 0.7, "gain"), (-0.5 / 0.7, "gain")]);
+    close(
+        &coefficients(&small),
+        &[(0.5 / 0.7, "gain"), (-0.5 / 0.7, "gain")],
+    );
     let large = graded(&house, zfix(), answers(8, 0, 8)).await;
     // p = (0.5 - 0.1) / 0.7; 0.5 / 0.7 / sqrt(p (1 - p)).
     let p: f64 = 0.4 / 0.7;
@@ -212,22 +339,39 @@ async fn no_correction_when_the_interval_of_j_touches_zero() {
     let only_b = || two_channels().split_off(2);
     graded(&house, few, only_b()).await;
     let reply = graded(&house, Policy::default(), two_channels()).await;
-    assert!(coefficients(&reply).iter().all(|(_, rule)| *rule == "mean"), "{:?}", coefficients(&reply));
+    assert!(
+        coefficients(&reply).iter().all(|(_, rule)| *rule == "mean"),
+        "{:?}",
+        coefficients(&reply)
+    );
     let channels = reply.channels();
     assert_eq!(channels[0].report.uncorrected, None);
     let why = channels[1].report.uncorrected.unwrap().to_string();
     assert!(why.contains("holds 0"), "{why}");
-    assert!(reply.results().skip(2).all(|result| result.backward.is_none() && result.forward.is_none()));
+    assert!(
+        reply
+            .results()
+            .skip(2)
+            .all(|result| result.backward.is_none() && result.forward.is_none())
+    );
 }
 
 #[tokio::test]
 async fn what_needs_rates_falls_back_where_there_are_none() {
     let house = house();
     for name in ["gain", "zfix", "backward", "forward"] {
-        let reply = graded(&house, policy(&json!({ "coefficient": name })), answers(1, 0, 1)).await;
+        let reply = graded(
+            &house,
+            policy(&json!({ "coefficient": name })),
+            answers(1, 0, 1),
+        )
+        .await;
         close(&coefficients(&reply), &[(0.5, "mean"), (-0.5, "mean")]);
         let why = reply.channels()[0].report.uncorrected.unwrap().to_string();
-        assert!(why.contains("appeal negatives and audit positives"), "{why}");
+        assert!(
+            why.contains("appeal negatives and audit positives"),
+            "{why}"
+        );
     }
 }
 
@@ -236,7 +380,10 @@ async fn a_policy_may_state_the_rates_of_its_tasks() {
     let house = house();
     let stated = json!({ "coefficient": "forward", "rates": { "exact/default": { "rho0": 0.1, "rho1": 0.2 } } });
     let reply = graded(&house, policy(&stated), answers(1, 0, 1)).await;
-    close(&coefficients(&reply), &[(0.2, "forward"), (-0.8, "forward")]);
+    close(
+        &coefficients(&reply),
+        &[(0.2, "forward"), (-0.8, "forward")],
+    );
 }
 
 #[tokio::test]
@@ -244,27 +391,46 @@ async fn a_policy_makes_rewards_of_checks_and_says_how() {
     let house = house();
     let mut items = answers(1, 0, 1);
     for (item, answer) in items.iter_mut().zip(["9", "3"]) {
-        item.checks.push(("format".to_owned(), crate::fixtures::item("waiting", answer, "").task));
+        item.checks.push((
+            "format".to_owned(),
+            crate::fixtures::item("waiting", answer, "").task,
+        ));
     }
-    let weighted = policy(&json!({ "combine": { "weighted": { "weights": { "outcome": 3, "format": 1 } } } }));
+    let weighted =
+        policy(&json!({ "combine": { "weighted": { "weights": { "outcome": 3, "format": 1 } } } }));
     let reply = graded(&house, weighted, items).await;
     let results: Vec<_> = reply.results().collect();
     assert!((reward(results[0]) - 0.75).abs() < 1e-12 && (reward(results[1]) - 0.25).abs() < 1e-12);
-    let composition: Value = serde_json::from_str(results[0].composition.as_ref().unwrap().get()).unwrap();
+    let composition: Value =
+        serde_json::from_str(results[0].composition.as_ref().unwrap().get()).unwrap();
     let terms = &composition["terms"];
     assert_eq!(terms[0]["name"], "score", "{terms}");
-    assert!(house.memory.grades()[0].composition_json.as_ref().unwrap().contains("weighted"));
+    assert!(
+        house.memory.grades()[0]
+            .composition_json
+            .as_ref()
+            .unwrap()
+            .contains("weighted")
+    );
 }
 
 #[tokio::test]
 async fn a_part_that_we_failed_to_grade_is_no_zero() {
     let house = house();
     let mut items = answers(1, 0, 0);
-    items[0].checks.push(("format".to_owned(), item("waiting", "panic", "").task));
-    let reply = graded(&house, policy(&json!({ "combine": { "min": { "parts": ["format"] } } })), items).await;
+    items[0]
+        .checks
+        .push(("format".to_owned(), item("waiting", "panic", "").task));
+    let reply = graded(
+        &house,
+        policy(&json!({ "combine": { "min": { "parts": ["format"] } } })),
+        items,
+    )
+    .await;
     let result = reply.results().next().unwrap();
     assert_eq!((result.reward, result.coefficient), (None, None));
-    let composition: Value = serde_json::from_str(result.composition.as_ref().unwrap().get()).unwrap();
+    let composition: Value =
+        serde_json::from_str(result.composition.as_ref().unwrap().get()).unwrap();
     assert!(composition["missing"].as_str().unwrap().contains("format"));
 }
 
@@ -273,10 +439,23 @@ async fn members_of_a_group_have_one_policy() {
     let house = house();
     let mut items = answers(1, 0, 1);
     items[1].policy = Some(policy(&json!({ "coefficient": "rloo" })));
-    let error = house.engine.grade(batch(items), Mode::Whole).await.map(drop).unwrap_err();
-    let EngineError::Refused { pointer, message, .. } = error else { panic!("{error}") };
+    let error = house
+        .engine
+        .grade(batch(items), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    let EngineError::Refused {
+        pointer, message, ..
+    } = error
+    else {
+        panic!("{error}")
+    };
     assert_eq!(pointer, "/items/1/policy");
-    assert!(message.contains("another policy at `/items/0`"), "{message}");
+    assert!(
+        message.contains("another policy at `/items/0`"),
+        "{message}"
+    );
 }
 
 #[tokio::test]
@@ -288,12 +467,24 @@ async fn a_prompt_s_history_reaches_statistics_and_suggestions() {
             item
         });
         let statistics = vec![Statistic::Curriculum];
-        Batch { run: Some("run".into()), step: Some(step), statistics, ..batch(items.collect()) }
+        Batch {
+            run: Some("run".into()),
+            step: Some(step),
+            statistics,
+            ..batch(items.collect())
+        }
     };
     let first = house.engine.grade(visit(1, 4), Mode::Whole).await.unwrap();
     let second = house.engine.grade(visit(2, 4), Mode::Whole).await.unwrap();
-    let belief = |reply: &Reply| reply.groups()[0].statistics["curriculum"]["mopps"]["mean"].as_f64().unwrap();
-    assert!(belief(&second) > belief(&first), "a prompt always solved is believed ever easier");
+    let belief = |reply: &Reply| {
+        reply.groups()[0].statistics["curriculum"]["mopps"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        belief(&second) > belief(&first),
+        "a prompt always solved is believed ever easier"
+    );
     assert_eq!(first.groups()[0].prompt_key.as_deref(), Some("p1"));
     let wish = || Wish {
         run: "run".to_owned(),
@@ -302,8 +493,15 @@ async fn a_prompt_s_history_reaches_statistics_and_suggestions() {
         ..Wish::default()
     };
     let chosen = house.engine.suggest(wish()).await.unwrap();
-    assert_eq!(chosen, house.engine.suggest(wish()).await.unwrap(), "the same seed gives the same answer");
-    let names: BTreeMap<_, _> = chosen.iter().map(|chosen| (chosen.prompt_key.as_str(), chosen.visits)).collect();
+    assert_eq!(
+        chosen,
+        house.engine.suggest(wish()).await.unwrap(),
+        "the same seed gives the same answer"
+    );
+    let names: BTreeMap<_, _> = chosen
+        .iter()
+        .map(|chosen| (chosen.prompt_key.as_str(), chosen.visits))
+        .collect();
     assert_eq!(names, BTreeMap::from([("p1", 2), ("p2", 0)]));
 }
 
@@ -313,16 +511,33 @@ async fn operators_draw_and_decide_and_the_interval_moves() {
     graded(&house, Policy::default(), answers(5, 10, 30)).await;
     let mut seen: Vec<GradeId> = Vec::new();
     for _ in 0..40 {
-        let draws = Draws { passes: Some(false), ..Draws::default() };
+        let draws = Draws {
+            passes: Some(false),
+            ..Draws::default()
+        };
         let (grade, draw) = house.engine.draw(&draws).await.unwrap().unwrap();
         assert!(!seen.contains(&draw.grade) && grade.pass == Some(false));
         let left = 40 - u32::try_from(seen.len()).unwrap();
         assert!((draw.probability - 1.0 / f64::from(left)).abs() < 1e-12);
         seen.push(draw.grade);
         let right = grade.completion_hash == item("exact", "", "0.5").completion_hash();
-        house.engine.adjudicate(draw.grade, right, None, "operator").await.unwrap();
+        house
+            .engine
+            .adjudicate(draw.grade, right, None, "operator")
+            .await
+            .unwrap();
     }
-    assert_eq!(house.engine.draw(&Draws { passes: Some(false), ..Draws::default() }).await.unwrap(), None);
+    assert_eq!(
+        house
+            .engine
+            .draw(&Draws {
+                passes: Some(false),
+                ..Draws::default()
+            })
+            .await
+            .unwrap(),
+        None
+    );
     let ledger = house.engine.channels().await.unwrap();
     let report = ledger.named("exact/default").unwrap();
     assert_eq!(report.checks, [40, 0]);
@@ -331,8 +546,22 @@ async fn operators_draw_and_decide_and_the_interval_moves() {
     assert!(rho1.interval.holds(10.0 / 15.0), "{rho1:?}");
     // What an operator picks says nothing of the others.
     let picked = house.memory.grades()[0].grade;
-    house.engine.adjudicate(picked, false, Some("looks odd".to_owned()), "operator").await.unwrap();
-    assert_eq!(house.engine.channels().await.unwrap().named("exact/default").unwrap().checks, [40, 0]);
+    house
+        .engine
+        .adjudicate(picked, false, Some("looks odd".to_owned()), "operator")
+        .await
+        .unwrap();
+    assert_eq!(
+        house
+            .engine
+            .channels()
+            .await
+            .unwrap()
+            .named("exact/default")
+            .unwrap()
+            .checks,
+        [40, 0]
+    );
 }
 
 #[tokio::test]

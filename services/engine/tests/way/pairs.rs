@@ -15,19 +15,44 @@ fn pairs(count: usize) -> Vec<NewPair> {
         rejected: Completion::Text("no".into()),
         reference: None,
     };
-    (0..count).map(|n| NewPair { pair: pair(n), source_json: None }).collect()
+    (0..count)
+        .map(|n| NewPair {
+            pair: pair(n),
+            source_json: None,
+        })
+        .collect()
 }
 
 #[tokio::test]
 async fn the_same_pairs_sent_twice_at_once_are_new_once() {
     let house = house();
-    let (one, other) =
-        tokio::join!(house.engine.collect_pairs("rm", pairs(3), "a"), house.engine.collect_pairs("rm", pairs(3), "b"));
+    let (one, other) = tokio::join!(
+        house.engine.collect_pairs("rm", pairs(3), "a"),
+        house.engine.collect_pairs("rm", pairs(3), "b")
+    );
     let mut got = [one.unwrap(), other.unwrap()];
     got.sort_by_key(|collected| collected.added);
-    assert_eq!(got[0], Collected { added: 0, known: 3, total: 3 });
-    assert_eq!(got[1], Collected { added: 3, known: 0, total: 3 });
-    assert_eq!(house.memory.entries.lock().unwrap().len(), 1, "what adds nothing writes nothing");
+    assert_eq!(
+        got[0],
+        Collected {
+            added: 0,
+            known: 3,
+            total: 3
+        }
+    );
+    assert_eq!(
+        got[1],
+        Collected {
+            added: 3,
+            known: 0,
+            total: 3
+        }
+    );
+    assert_eq!(
+        house.memory.entries.lock().unwrap().len(),
+        1,
+        "what adds nothing writes nothing"
+    );
 }
 
 #[tokio::test]
@@ -35,7 +60,18 @@ async fn a_pair_that_was_not_kept_is_not_known() {
     let house = house();
     house.memory.broken.store(true, Ordering::Relaxed);
     let refused = house.engine.collect_pairs("rm", pairs(1), "a").await;
-    assert!(matches!(refused, Err(ChannelError::Store(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ChannelError::Store(_))),
+        "{refused:?}"
+    );
     house.memory.broken.store(false, Ordering::Relaxed);
-    assert_eq!(house.engine.collect_pairs("rm", pairs(1), "a").await.unwrap().added, 1);
+    assert_eq!(
+        house
+            .engine
+            .collect_pairs("rm", pairs(1), "a")
+            .await
+            .unwrap()
+            .added,
+        1
+    );
 }

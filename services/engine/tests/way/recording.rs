@@ -12,7 +12,11 @@ use crate::fixtures::{batch, house, item, keyed};
 async fn a_failing_record_is_admitted_and_costs_no_grade() {
     let house = house();
     house.memory.broken.store(true, Ordering::Relaxed);
-    let reply = house.engine.grade(batch(vec![item("exact", "1", "1")]), Mode::Whole).await.unwrap();
+    let reply = house
+        .engine
+        .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .unwrap();
     let result = reply.results().next().unwrap();
     assert!(!result.recorded && result.pass == Some(true));
 }
@@ -21,7 +25,13 @@ async fn a_failing_record_is_admitted_and_costs_no_grade() {
 async fn a_key_is_not_claimed_by_what_was_not_recorded() {
     let house = house();
     house.memory.broken.store(true, Ordering::Relaxed);
-    let request = || house.engine.grade_once(keyed("k", "body"), batch(vec![item("exact", "1", "1")]), Mode::Whole);
+    let request = || {
+        house.engine.grade_once(
+            keyed("k", "body"),
+            batch(vec![item("exact", "1", "1")]),
+            Mode::Whole,
+        )
+    };
     request().await.map(drop).unwrap();
     house.memory.broken.store(false, Ordering::Relaxed);
     request().await.map(drop).unwrap();
@@ -33,9 +43,16 @@ async fn bodies_are_kept_once_and_replay_finds_them() {
     let house = house();
     let mut first = item("exact", "1", "1");
     first.item.prompt = Some(Completion::Text("one?".into()));
-    first.item.meta = Meta { tokens: Some(7), ..Meta::default() };
+    first.item.meta = Meta {
+        tokens: Some(7),
+        ..Meta::default()
+    };
     first.checks.push(("again".to_owned(), first.task.clone()));
-    let reply = house.engine.grade(batch(vec![first, item("exact", "1", "1")]), Mode::Whole).await.unwrap();
+    let reply = house
+        .engine
+        .grade(batch(vec![first, item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .unwrap();
     {
         let entries = house.memory.entries.lock().unwrap();
         let kinds: Vec<_> = entries[0].bodies.iter().map(|body| body.kind).collect();
@@ -54,10 +71,20 @@ async fn bodies_are_kept_once_and_replay_finds_them() {
 async fn warming_up_grades_examples_and_records_nothing() {
     let house = house();
     house.engine.warm().await;
-    assert!(house.graded.load(Ordering::Relaxed) > 0, "no example was graded");
+    assert!(
+        house.graded.load(Ordering::Relaxed) > 0,
+        "no example was graded"
+    );
     assert!(house.memory.entries.lock().unwrap().is_empty());
-    let reply = house.engine.grade(batch(vec![item("exact", "1", "1")]), Mode::Whole).await.unwrap();
-    assert!(!reply.results().next().unwrap().cached, "the result of the example must not be cached");
+    let reply = house
+        .engine
+        .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .unwrap();
+    assert!(
+        !reply.results().next().unwrap().cached,
+        "the result of the example must not be cached"
+    );
 }
 
 #[tokio::test]
@@ -65,5 +92,8 @@ async fn warming_up_continues_without_a_readable_record() {
     let house = house();
     house.memory.broken.store(true, Ordering::Relaxed);
     house.engine.warm().await;
-    assert!(house.graded.load(Ordering::Relaxed) > 0, "no example was graded");
+    assert!(
+        house.graded.load(Ordering::Relaxed) > 0,
+        "no example was graded"
+    );
 }

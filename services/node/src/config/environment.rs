@@ -26,7 +26,11 @@ pub struct UnknownVariable {
 impl fmt::Display for UnknownVariable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, nearest } = self;
-        write!(f, "ignoring the variable `{name}`, which is not a known setting; the most similar is `{nearest}`")
+        write!(
+            f,
+            "ignoring the variable `{name}`, which is not a known setting; the most similar is \
+             `{nearest}`"
+        )
     }
 }
 
@@ -57,17 +61,25 @@ impl Environment {
     pub(super) fn read<N: Into<OsString>, V: Into<OsString>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Result<Self, ConfigError> {
-        let mut variables: Vec<(OsString, OsString)> =
-            variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+        let mut variables: Vec<(OsString, OsString)> = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect();
         variables.sort();
         let known = known_settings();
-        let mut read = Self { cache: cache_folder(&variables), ..Self::default() };
+        let mut read = Self {
+            cache: cache_folder(&variables),
+            ..Self::default()
+        };
         for (name, value) in variables {
             let name = name.to_string_lossy().into_owned();
             if !name.starts_with(PREFIX) {
                 continue;
             }
-            let Some((section, key)) = known.iter().find(|(section, key)| variable_of(section, key) == name) else {
+            let Some((section, key)) = known
+                .iter()
+                .find(|(section, key)| variable_of(section, key) == name)
+            else {
                 if !is_of_kubernetes(&name, &value) {
                     let nearest = nearest(&name, &known);
                     read.unknown.push(UnknownVariable { name, nearest });
@@ -76,10 +88,18 @@ impl Environment {
             };
             let Some(text) = value.to_str() else {
                 let message = "the value is not UTF-8".to_owned();
-                return Err(ConfigError::Invalid { origin: format!("`{name}`"), message });
+                return Err(ConfigError::Invalid {
+                    origin: format!("`{name}`"),
+                    message,
+                });
             };
             let (section, key) = (section.clone(), key.clone());
-            read.settings.push(Setting { variable: name, section, key, value: value_of(text) });
+            read.settings.push(Setting {
+                variable: name,
+                section,
+                key,
+                value: value_of(text),
+            });
         }
         Ok(read)
     }
@@ -89,10 +109,16 @@ impl Environment {
 fn known_settings() -> Vec<(String, String)> {
     // The default configuration always serialises.
     let tables = Table::try_from(Config::default()).unwrap_or_default();
-    let keys = tables.into_iter().filter_map(|(section, table)| match table {
-        Value::Table(table) => Some(table.into_iter().map(move |(key, _)| (section.clone(), key))),
-        _ => None,
-    });
+    let keys = tables
+        .into_iter()
+        .filter_map(|(section, table)| match table {
+            Value::Table(table) => Some(
+                table
+                    .into_iter()
+                    .map(move |(key, _)| (section.clone(), key)),
+            ),
+            _ => None,
+        });
     keys.flatten().collect()
 }
 
@@ -105,7 +131,9 @@ fn variable_of(section: &str, key: &str) -> String {
 fn nearest(name: &str, known: &[(String, String)]) -> String {
     let variables = known.iter().map(|(section, key)| variable_of(section, key));
     // There is always at least one setting.
-    variables.min_by_key(|variable| distance(name, variable)).unwrap_or_default()
+    variables
+        .min_by_key(|variable| distance(name, variable))
+        .unwrap_or_default()
 }
 
 /// The Levenshtein distance of two names, in characters.
@@ -124,27 +152,44 @@ fn distance(one: &str, other: &str) -> usize {
     row[other.len()]
 }
 
-/// Whether Kubernetes sets such a variable for a Service whose name begins with `assay`. It is not meant as a setting.
+/// Whether Kubernetes sets such a variable for a Service whose name begins with `assay`. It is not
+/// meant as a setting.
 fn is_of_kubernetes(name: &str, value: &OsStr) -> bool {
     let is_port = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    if name.ends_with("_SERVICE_HOST") || name.ends_with("_SERVICE_PORT") || name.contains("_SERVICE_PORT_") {
+    if name.ends_with("_SERVICE_HOST")
+        || name.ends_with("_SERVICE_PORT")
+        || name.contains("_SERVICE_PORT_")
+    {
         return true;
     }
     let is_address = value.to_str().is_some_and(|value| {
-        PROTOCOLS.iter().any(|protocol| value.starts_with(&format!("{}://", protocol.to_lowercase())))
+        PROTOCOLS
+            .iter()
+            .any(|protocol| value.starts_with(&format!("{}://", protocol.to_lowercase())))
     });
     if name.ends_with("_PORT") && is_address {
         return true;
     }
     // `ASSAY_PORT_80_TCP` and, after it, `_PROTO`, `_PORT` and `_ADDR`.
-    let base = ["_PROTO", "_PORT", "_ADDR"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
-    let without_protocol = PROTOCOLS.iter().find_map(|protocol| base.strip_suffix(protocol)?.strip_suffix('_'));
-    without_protocol.and_then(|base| base.rsplit_once("_PORT_")).is_some_and(|(_, port)| is_port(port))
+    let base = ["_PROTO", "_PORT", "_ADDR"]
+        .iter()
+        .find_map(|end| name.strip_suffix(end))
+        .unwrap_or(name);
+    let without_protocol = PROTOCOLS
+        .iter()
+        .find_map(|protocol| base.strip_suffix(protocol)?.strip_suffix('_'));
+    without_protocol
+        .and_then(|base| base.rsplit_once("_PORT_"))
+        .is_some_and(|(_, port)| is_port(port))
 }
 
 /// Parses a variable as the TOML value that it looks like.
 fn value_of(text: &str) -> Value {
-    let list = || toml::from_str::<Table>(&format!("list = {text}")).ok()?.remove("list");
+    let list = || {
+        toml::from_str::<Table>(&format!("list = {text}"))
+            .ok()?
+            .remove("list")
+    };
     if text.starts_with('[')
         && let Some(list) = list()
     {
@@ -158,7 +203,11 @@ fn value_of(text: &str) -> Value {
 }
 
 fn cache_folder(variables: &[(OsString, OsString)]) -> PathBuf {
-    let named = |wanted: &str| variables.iter().find(|(name, value)| name == wanted && !value.is_empty());
+    let named = |wanted: &str| {
+        variables
+            .iter()
+            .find(|(name, value)| name == wanted && !value.is_empty())
+    };
     let cache = named("XDG_CACHE_HOME").map(|(_, path)| PathBuf::from(path));
     let home = || named("HOME").map(|(_, path)| Path::new(path).join(".cache"));
     cache.or_else(home).unwrap_or_else(std::env::temp_dir)
@@ -176,13 +225,22 @@ mod tests {
 
     #[test]
     fn maps_variables_to_settings_by_table_and_key() {
-        let read =
-            read(&[("ASSAY_REWARD_MODELS_QUEUE_TOKENS", "7"), ("ASSAY_ENGINE_WORKERS", "2"), ("HOME", "/home/me")]);
-        let set: Vec<_> =
-            read.settings.iter().map(|set| (set.section.as_str(), set.key.as_str(), &set.value)).collect();
+        let read = read(&[
+            ("ASSAY_REWARD_MODELS_QUEUE_TOKENS", "7"),
+            ("ASSAY_ENGINE_WORKERS", "2"),
+            ("HOME", "/home/me"),
+        ]);
+        let set: Vec<_> = read
+            .settings
+            .iter()
+            .map(|set| (set.section.as_str(), set.key.as_str(), &set.value))
+            .collect();
         assert_eq!(
             set,
-            [("engine", "workers", &Value::Integer(2)), ("reward_models", "queue_tokens", &Value::Integer(7))]
+            [
+                ("engine", "workers", &Value::Integer(2)),
+                ("reward_models", "queue_tokens", &Value::Integer(7))
+            ]
         );
         assert_eq!(read.cache, Path::new("/home/me/.cache"));
         assert!(read.unknown.is_empty());
@@ -197,7 +255,11 @@ mod tests {
         ] {
             let read = read(&[(wrong, "1")]);
             assert_eq!(read.unknown[0].nearest, nearest);
-            assert!(read.unknown[0].to_string().contains(&format!("`{wrong}`, which is not a known setting")));
+            assert!(
+                read.unknown[0]
+                    .to_string()
+                    .contains(&format!("`{wrong}`, which is not a known setting"))
+            );
         }
     }
 
@@ -215,15 +277,25 @@ mod tests {
             ("ASSAY_SERVER_PORT_443_TCP_ADDR", "10.0.0.1"),
         ];
         assert!(read(&of_kubernetes).unknown.is_empty());
-        assert_eq!(read(&[("ASSAY_PORT", "8080")]).unknown.len(), 1, "may be meant as a setting");
+        assert_eq!(
+            read(&[("ASSAY_PORT", "8080")]).unknown.len(),
+            1,
+            "may be meant as a setting"
+        );
     }
 
     #[test]
     fn rejects_values_that_are_not_utf_8_only_in_settings() {
         let bad = OsStr::from_bytes(b"\xff\xfe");
-        let others = [(OsStr::new("OTHER"), bad), (bad, OsStr::new("1")), (OsStr::from_bytes(b"ASSAY_\xff"), bad)];
+        let others = [
+            (OsStr::new("OTHER"), bad),
+            (bad, OsStr::new("1")),
+            (OsStr::from_bytes(b"ASSAY_\xff"), bad),
+        ];
         assert_eq!(Environment::read(others).unwrap().unknown.len(), 1);
-        let error = Environment::read([(OsStr::new("ASSAY_LOG_FILTER"), bad)]).unwrap_err().to_string();
+        let error = Environment::read([(OsStr::new("ASSAY_LOG_FILTER"), bad)])
+            .unwrap_err()
+            .to_string();
         assert_eq!(error, "`ASSAY_LOG_FILTER`: the value is not UTF-8");
     }
 

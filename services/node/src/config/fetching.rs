@@ -5,7 +5,10 @@ use serde::{Deserialize, Serialize};
 
 /// Models that may be fetched for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "expected `false`, `true` or a list of names such as `org/name` and `org/*`")]
+#[serde(
+    untagged,
+    expecting = "expected `false`, `true` or a list of names such as `org/name` and `org/*`"
+)]
 pub enum Fetching {
     /// Everything, or nothing.
     Any(bool),
@@ -26,16 +29,22 @@ impl Fetching {
         match self {
             Self::Any(any) => *any,
             Self::Listed(listed) => listed.iter().any(|listed| match listed.strip_suffix("/*") {
-                Some(organisation) => name.split_once('/').is_some_and(|(of, _)| of == organisation),
+                Some(organisation) => name
+                    .split_once('/')
+                    .is_some_and(|(of, _)| of == organisation),
                 None => listed == name,
             }),
         }
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
-        let Self::Listed(listed) = self else { return Ok(()) };
+        let Self::Listed(listed) = self else {
+            return Ok(());
+        };
         let wrong = listed.iter().find(|listed| {
-            let name = listed.strip_suffix("/*").map_or_else(|| (*listed).clone(), |of| format!("{of}/any"));
+            let name = listed
+                .strip_suffix("/*")
+                .map_or_else(|| (*listed).clone(), |of| format!("{of}/any"));
             !is_hub_name(&name)
         });
         wrong.map_or(Ok(()), |wrong| {
@@ -55,12 +64,20 @@ mod tests {
     fn allows_listed_models_and_organisations() {
         let listed = Fetching::Listed(vec!["org/one".to_owned(), "open/*".to_owned()]);
         listed.check().unwrap();
-        for (name, allowed) in [("org/one", true), ("org/other", false), ("open/any", true), ("opener/any", false)] {
+        for (name, allowed) in [
+            ("org/one", true),
+            ("org/other", false),
+            ("open/any", true),
+            ("opener/any", false),
+        ] {
             assert_eq!(listed.allows(name), allowed, "{name}");
             assert!(Fetching::Any(true).allows(name) && !Fetching::default().allows(name));
         }
         for wrong in ["*", "*/*", "org", "org/na*", "../*", ""] {
-            assert!(Fetching::Listed(vec![wrong.to_owned()]).check().is_err(), "{wrong}");
+            assert!(
+                Fetching::Listed(vec![wrong.to_owned()]).check().is_err(),
+                "{wrong}"
+            );
         }
     }
 }

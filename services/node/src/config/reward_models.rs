@@ -15,15 +15,16 @@ use super::{Fetching, MAX_WORKERS, printed};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct RewardModels {
-    /// Folder of the models: a source that is a path is looked for in it, and requests may name none beyond it.
+    /// Folder of the models: a source that is a path is looked for in it, and requests may name
+    /// none beyond it.
     #[serde(serialize_with = "printed")]
     pub folder: PathBuf,
     /// Model of requests that name none; empty for the one that is loaded.
     pub default: String,
     /// Where sources that are not in the folder are fetched from; empty for nowhere.
     pub hub: String,
-    /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name` and `org/*`. Sources
-    /// in `load` are always fetched.
+    /// Models that requests may fetch from the hub: `false`, `true`, or names such as `org/name`
+    /// and `org/*`. Sources in `load` are always fetched.
     pub fetch: Fetching,
     /// Where they run: `cpu` or `cuda:N`.
     pub device: String,
@@ -64,13 +65,19 @@ impl RewardModels {
     pub fn loads(&self) -> Result<Vec<(String, ModelLoad)>, String> {
         let load = |(name, table): (&String, &Table)| {
             if let Some(message) = bad_model_name(name) {
-                return Err(format!("`reward_models.load`: {message}: `{}`", name.escape_debug()));
+                return Err(format!(
+                    "`reward_models.load`: {message}: `{}`",
+                    name.escape_debug()
+                ));
             }
             let mut options = table.clone();
-            let Some(Value::String(source)) = options.remove("source").filter(|source| source.as_str() != Some(""))
+            let Some(Value::String(source)) = options
+                .remove("source")
+                .filter(|source| source.as_str() != Some(""))
             else {
                 return Err(format!(
-                    "`reward_models.load.{name}` needs a `source`: a directory, or `org/name` of the hub"
+                    "`reward_models.load.{name}` needs a `source`: a directory, or `org/name` of \
+                     the hub"
                 ));
             };
             // A TOML table is JSON but for its dates, which no option has.
@@ -81,7 +88,13 @@ impl RewardModels {
             if let Some(Err(error)) = options.clone().map(ModelOptions::read) {
                 return Err(format!("`reward_models.load.{name}`: {error}"));
             }
-            Ok((name.clone(), ModelLoad { source: Some(source), options }))
+            Ok((
+                name.clone(),
+                ModelLoad {
+                    source: Some(source),
+                    options,
+                },
+            ))
         };
         self.load.iter().map(load).collect()
     }
@@ -89,18 +102,30 @@ impl RewardModels {
     pub(super) fn check(&self) -> Result<(), String> {
         let loads = self.loads()?;
         if !self.default.is_empty() && loads.iter().all(|(name, _)| *name != self.default) {
-            return Err(format!("`reward_models.default` names none of `reward_models.load`: `{}`", self.default));
+            return Err(format!(
+                "`reward_models.default` names none of `reward_models.load`: `{}`",
+                self.default
+            ));
         }
-        let numbered = self.device.strip_prefix("cuda:").is_some_and(|number| number.parse::<u16>().is_ok());
+        let numbered = self
+            .device
+            .strip_prefix("cuda:")
+            .is_some_and(|number| number.parse::<u16>().is_ok());
         if self.device != "cpu" && !numbered {
-            return Err(format!("`reward_models.device` is `cpu`, or `cuda:0` and so on: `{}`", self.device));
+            return Err(format!(
+                "`reward_models.device` is `cpu`, or `cuda:0` and so on: `{}`",
+                self.device
+            ));
         }
         self.fetch.check()?;
         if self.queue_tokens == 0 {
             return Err("`reward_models.queue_tokens` is at least 1".to_owned());
         }
         if self.threads > MAX_WORKERS {
-            return Err(format!("`reward_models.threads` is 0 (one a core) to {MAX_WORKERS}: {}", self.threads));
+            return Err(format!(
+                "`reward_models.threads` is 0 (one a core) to {MAX_WORKERS}: {}",
+                self.threads
+            ));
         }
         Ok(())
     }

@@ -16,7 +16,11 @@ impl ServerUrl {
 
     fn redacted(&self) -> String {
         let Some((scheme, rest)) = self.0.split_once("://") else {
-            return if self.0.is_empty() { String::new() } else { "***".to_owned() };
+            return if self.0.is_empty() {
+                String::new()
+            } else {
+                "***".to_owned()
+            };
         };
         let (user, rest) = rest.rsplit_once('@').unwrap_or(("", rest));
         let user = match user.split_once(':') {
@@ -27,7 +31,9 @@ impl ServerUrl {
         // Parameters may hold one too.
         let rest = match rest.split_once("password=") {
             Some((before, after)) => {
-                let after = after.split_once('&').map_or(String::new(), |(_, others)| format!("&{others}"));
+                let after = after
+                    .split_once('&')
+                    .map_or(String::new(), |(_, others)| format!("&{others}"));
                 format!("{before}password=***{after}")
             }
             None => rest.to_owned(),

@@ -1,4 +1,5 @@
-//! Formats the fields of text log lines, with values escaped so that they cannot break the line or control a terminal.
+//! Formats the fields of text log lines, with values escaped so that they cannot break the line or
+//! control a terminal.
 
 use std::fmt::{self, Write};
 

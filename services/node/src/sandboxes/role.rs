@@ -1,4 +1,5 @@
-//! The hidden role in which this binary is a cell: its arguments, its confinement, the requests that it answers.
+//! The hidden role in which this binary is a cell: its arguments, its confinement, the requests
+//! that it answers.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,8 +7,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use assay_cell::{
-    Confinement, Handlers, Isolation, Wall, close_inherited, end_with_parent, ignore_stop_signals, isolate, role,
-    survive_file_limits,
+    Confinement, Handlers, Isolation, Wall, close_inherited, end_with_parent, ignore_stop_signals,
+    isolate, role, survive_file_limits,
 };
 use assay_sqlbox::Databases;
 use assay_wasm::{Folder, Programs};
@@ -49,19 +50,26 @@ impl Work {
             "queries" => Self::Queries,
             _ => return None,
         };
-        let walls = walls.to_str()?.split(',').filter(|name| !name.is_empty()).map(Wall::named);
+        let walls = walls
+            .to_str()?
+            .split(',')
+            .filter(|name| !name.is_empty())
+            .map(Wall::named);
         Some((work, walls.collect::<Option<_>>()?))
     }
 }
 
-/// Serves as a cell when this process was started as one; `None` otherwise. The first thing a binary with a node asks.
+/// Serves as a cell when this process was started as one; `None` otherwise. The first thing a
+/// binary with a node asks.
 #[must_use]
 pub fn answer_role() -> Option<ExitCode> {
     survive_file_limits();
     let arguments = role()?;
     close_inherited();
     ignore_stop_signals();
-    let Some((work, walls)) = Work::read(arguments) else { return Some(ExitCode::FAILURE) };
+    let Some((work, walls)) = Work::read(arguments) else {
+        return Some(ExitCode::FAILURE);
+    };
     let readable: &[&Path] = match &work {
         Work::Programs(images) => &[images],
         Work::Queries => &[],
@@ -69,9 +77,16 @@ pub fn answer_role() -> Option<ExitCode> {
     // Before logging starts a thread.
     let isolation = isolate(readable);
     // Logging twice is no error, and a cell with none still works.
-    let _ = observe::logs(&config::Log { filter: "warn".to_owned(), ..config::Log::default() });
-    let cell = std::thread::Builder::new().name("assay-cell".to_owned()).stack_size(CELL_STACK);
-    let served = cell.spawn(move || serve(&work, isolation, &walls)).map(std::thread::JoinHandle::join);
+    let _ = observe::logs(&config::Log {
+        filter: "warn".to_owned(),
+        ..config::Log::default()
+    });
+    let cell = std::thread::Builder::new()
+        .name("assay-cell".to_owned())
+        .stack_size(CELL_STACK);
+    let served = cell
+        .spawn(move || serve(&work, isolation, &walls))
+        .map(std::thread::JoinHandle::join);
     observe::flush_logs(LAST_LINES);
     Some(match served {
         Ok(Ok(true)) => ExitCode::SUCCESS,
@@ -79,7 +94,8 @@ pub fn answer_role() -> Option<ExitCode> {
     })
 }
 
-/// Loads what the work needs, gives up everything else, and answers requests until the parent is gone.
+/// Loads what the work needs, gives up everything else, and answers requests until the parent is
+/// gone.
 fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     if let Err(error) = end_with_parent() {
         tracing::error!(%error, "this cell could not end with its parent");
@@ -103,7 +119,11 @@ fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     };
     let confinement = isolation.confine();
     // Without a required wall the cell only reports its confinement.
-    let handlers = if has_all(confinement, walls) { handlers } else { Handlers::new() };
+    let handlers = if has_all(confinement, walls) {
+        handlers
+    } else {
+        Handlers::new()
+    };
     handlers.serve(confinement).is_ok()
 }
 
@@ -119,10 +139,16 @@ mod tests {
     fn parses_its_own_arguments() {
         for work in [Work::Programs("/images of mine".into()), Work::Queries] {
             for walls in [Vec::new(), Wall::ALL.to_vec()] {
-                assert_eq!(Work::read(work.arguments(&walls)), Some((work.clone(), walls)));
+                assert_eq!(
+                    Work::read(work.arguments(&walls)),
+                    Some((work.clone(), walls))
+                );
             }
         }
         assert_eq!(Work::read(Vec::new()), None);
-        assert_eq!(Work::read(vec!["".into(), "queries".into(), "moat".into()]), None);
+        assert_eq!(
+            Work::read(vec!["".into(), "queries".into(), "moat".into()]),
+            None
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! The frame of a chart over steps: where its columns and values lie, its axes and what it says when pointed at.
+//! The frame of a chart over steps: where its columns and values lie, its axes and what it says
+//! when pointed at.
 
 use std::fmt::{Display, Write as _};
 
@@ -26,8 +27,9 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    /// Starts a drawing. `steps` are the first steps of its columns, each `width` steps wide; `None` without any. `values` are the
-    /// lowest and highest; the scale goes to the next round ones.
+    /// Starts a drawing. `steps` are the first steps of its columns, each `width` steps wide;
+    /// `None` without any. `values` are the lowest and highest; the scale goes to the next round
+    /// ones.
     pub(super) fn new(title: &str, steps: &[i64], width: i64, values: (f64, f64)) -> Option<Self> {
         let (first, last) = (steps.iter().min()?, steps.iter().max()?);
         let (values, tick) = rounded(values);
@@ -39,7 +41,13 @@ impl Frame {
             escaped(title)
         );
         let width = width.max(1) as f64;
-        Some(Self { svg, steps: (*first as f64, *last as f64 + width), column: width, values, tick })
+        Some(Self {
+            svg,
+            steps: (*first as f64, *last as f64 + width),
+            column: width,
+            values,
+            tick,
+        })
     }
 
     /// Left edge and width of the column that starts at `step`.
@@ -68,7 +76,11 @@ impl Frame {
     }
 
     /// A line through points in pixels, broken where there is none.
-    pub(super) fn path(&mut self, class: impl Display, points: impl Iterator<Item = Option<(f64, f64)>>) {
+    pub(super) fn path(
+        &mut self,
+        class: impl Display,
+        points: impl Iterator<Item = Option<(f64, f64)>>,
+    ) {
         let mut path = String::new();
         let mut drawn = false;
         for point in points {
@@ -90,9 +102,14 @@ impl Frame {
         let mut value = low;
         while value <= high + self.tick / 2.0 {
             let (y, end) = (self.y(value), WIDTH - RIGHT);
-            self.draw(format_args!(r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/>"#));
+            self.draw(format_args!(
+                r#"<path class="grid" d="M{LEFT} {y:.1}H{end}"/>"#
+            ));
             let (x, label) = (LEFT - 7.0, escaped(&shown(value)));
-            self.draw(format_args!(r#"<text class="axis end" x="{x}" y="{:.1}">{label}</text>"#, y + 4.5));
+            self.draw(format_args!(
+                r#"<text class="axis end" x="{x}" y="{:.1}">{label}</text>"#,
+                y + 4.5
+            ));
             value += self.tick;
         }
     }
@@ -109,21 +126,37 @@ impl Frame {
         let shown = steps.len().div_ceil(6).max(1);
         for step in steps.iter().step_by(shown) {
             let (x, y) = (self.middle(*step), HEIGHT - 7.0);
-            self.draw(format_args!(r#"<text class="axis" x="{x:.1}" y="{y}">{step}</text>"#));
+            self.draw(format_args!(
+                r#"<text class="axis" x="{x:.1}" y="{y}">{step}</text>"#
+            ));
         }
         self.svg.push_str("</svg>");
         self.svg
     }
 }
 
-/// The scale that holds values from `low` to `high`, and the distance of its lines: 1, 2 or 5 times a power of ten, four or five lines.
+/// The scale that holds values from `low` to `high`, and the distance of its lines: 1, 2 or 5 times
+/// a power of ten, four or five lines.
 fn rounded((low, high): (f64, f64)) -> ((f64, f64), f64) {
-    let (low, high) = if high - low > f64::EPSILON { (low, high) } else { (low - 0.5, high + 0.5) };
+    let (low, high) = if high - low > f64::EPSILON {
+        (low, high)
+    } else {
+        (low - 0.5, high + 0.5)
+    };
     let least = (high - low) / 5.0;
     let power = 10f64.powf(least.log10().floor());
-    let tick = [1.0, 2.0, 5.0, 10.0].into_iter().map(|times| times * power).find(|tick| *tick >= least * 0.999);
+    let tick = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|times| times * power)
+        .find(|tick| *tick >= least * 0.999);
     let tick = tick.unwrap_or(10.0 * power);
-    (((low / tick + 1e-9).floor() * tick, (high / tick - 1e-9).ceil() * tick), tick)
+    (
+        (
+            (low / tick + 1e-9).floor() * tick,
+            (high / tick - 1e-9).ceil() * tick,
+        ),
+        tick,
+    )
 }
 
 /// A text as SVG and HTML take it.
@@ -151,8 +184,13 @@ mod tests {
         let (left, width) = frame.column(0);
         let (last, _) = frame.column(20);
         assert!((left - LEFT).abs() < 1e-9 && (last + width - (WIDTH - RIGHT)).abs() < 1e-9);
-        assert!((frame.y(0.0) - (HEIGHT - BOTTOM)).abs() < 1e-9 && (frame.y(1.0) - TOP).abs() < 1e-9);
-        assert!((frame.y(7.0) - TOP).abs() < 1e-9, "what lies beyond stays inside");
+        assert!(
+            (frame.y(0.0) - (HEIGHT - BOTTOM)).abs() < 1e-9 && (frame.y(1.0) - TOP).abs() < 1e-9
+        );
+        assert!(
+            (frame.y(7.0) - TOP).abs() < 1e-9,
+            "what lies beyond stays inside"
+        );
     }
 
     #[test]
@@ -166,7 +204,13 @@ mod tests {
     fn scales_end_at_round_values() {
         let close = |((low, high), tick): ((f64, f64), f64), expected: [f64; 3]| {
             let found = [low, high, tick];
-            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)), "{found:?}");
+            assert!(
+                found
+                    .iter()
+                    .zip(expected)
+                    .all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0)),
+                "{found:?}"
+            );
         };
         close(rounded((0.0, 1.0)), [0.0, 1.0, 0.2]);
         close(rounded((-0.19, 1.15)), [-0.5, 1.5, 0.5]);
@@ -178,13 +222,23 @@ mod tests {
     fn texts_are_escaped() {
         let frame = Frame::new("<script>\"&", &[1], 1, (0.0, 1.0)).unwrap();
         let svg = frame.close(&[1], |_| "</title><script>".to_owned());
-        assert!(!svg.contains("<script>") && svg.contains("&lt;script&gt;&quot;&amp;"), "{svg}");
+        assert!(
+            !svg.contains("<script>") && svg.contains("&lt;script&gt;&quot;&amp;"),
+            "{svg}"
+        );
     }
 
     #[test]
     fn a_line_breaks_where_there_is_no_value() {
         let mut frame = Frame::new("t", &[0, 1, 2], 1, (0.0, 1.0)).unwrap();
-        frame.path("line", [Some((1.0, 1.0)), None, Some((2.0, 2.0)), Some((3.0, 3.0))].into_iter());
-        assert!(frame.svg.contains(r#"d="M1.0 1.0h0M2.0 2.0h0L3.0 3.0""#), "{}", frame.svg);
+        frame.path(
+            "line",
+            [Some((1.0, 1.0)), None, Some((2.0, 2.0)), Some((3.0, 3.0))].into_iter(),
+        );
+        assert!(
+            frame.svg.contains(r#"d="M1.0 1.0h0M2.0 2.0h0L3.0 3.0""#),
+            "{}",
+            frame.svg
+        );
     }
 }

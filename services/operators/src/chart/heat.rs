@@ -7,12 +7,24 @@ use crate::show::{count, number};
 /// A bin: where it starts and how many it holds.
 pub(crate) type Bin = (f64, u64);
 
-/// Draws columns by their first steps, each `width` steps wide; bins are `bin` wide. Shades are shares of the column.
-#[expect(clippy::cast_precision_loss, reason = "counts of grades are far below 2^52")]
+/// Draws columns by their first steps, each `width` steps wide; bins are `bin` wide. Shades are
+/// shares of the column.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of grades are far below 2^52"
+)]
 pub(crate) fn heat(title: &str, width: i64, bin: f64, columns: &[(i64, Vec<Bin>)]) -> Svg {
     let steps: Vec<i64> = columns.iter().map(|(step, _)| *step).collect();
-    let starts = || columns.iter().flat_map(|(_, bins)| bins).map(|(start, _)| *start);
-    let (low, high) = (starts().fold(0.0, f64::min), starts().fold(1.0, f64::max) + bin);
+    let starts = || {
+        columns
+            .iter()
+            .flat_map(|(_, bins)| bins)
+            .map(|(start, _)| *start)
+    };
+    let (low, high) = (
+        starts().fold(0.0, f64::min),
+        starts().fold(1.0, f64::max) + bin,
+    );
     let Some(mut frame) = Frame::new(title, &steps, width, (low, high)) else {
         return Svg::new();
     };
@@ -46,7 +58,10 @@ mod tests {
     #[test]
     fn fuller_bins_are_darker() {
         let svg = heat("rewards", 1, 0.1, &[(0, vec![(0.0, 1), (1.0, 3)])]);
-        assert!(svg.contains("fill-opacity=\"0.50\"") && svg.contains("fill-opacity=\"0.87\""), "{svg}");
+        assert!(
+            svg.contains("fill-opacity=\"0.50\"") && svg.contains("fill-opacity=\"0.87\""),
+            "{svg}"
+        );
         assert!(svg.contains("from 1.000: 3\nfrom 0.000: 1"), "{svg}");
     }
 }

@@ -6,16 +6,17 @@ use super::Svg;
 const WIDTH: f64 = 132.0;
 const HEIGHT: f64 = 16.0;
 
-/// Draws `low`, `value` and `high` on the scale from `from` to `to`, with a mark at 0 where the scale holds it.
+/// Draws `low`, `value` and `high` on the scale from `from` to `to`, with a mark at 0 where the
+/// scale holds it.
 pub(crate) fn interval(low: f64, value: f64, high: f64, (from, to): (f64, f64)) -> Svg {
     let x = |at: f64| 2.0 + ((at - from) / (to - from)).clamp(0.0, 1.0) * (WIDTH - 4.0);
     let (left, middle, right, zero, half) = (x(low), x(value), x(high), x(0.0), HEIGHT / 2.0);
     format!(
-        "<svg class=\"interval\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" role=\"img\" \
-         aria-label=\"{value:.3}, from {low:.3} to {high:.3}\">\
-         <path class=\"scale\" d=\"M2 {half}H{end}\"/><path class=\"zero\" d=\"M{zero:.1} 2V14\"/>\
-         <path class=\"range\" d=\"M{left:.1} {half}H{right:.1}\"/><circle class=\"value\" cx=\"{middle:.1}\" cy=\"{half}\" r=\"3.5\"/>\
-         </svg>",
+        "<svg class=\"interval\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" width=\"{WIDTH}\" \
+         height=\"{HEIGHT}\" role=\"img\" aria-label=\"{value:.3}, from {low:.3} to \
+         {high:.3}\"><path class=\"scale\" d=\"M2 {half}H{end}\"/><path class=\"zero\" \
+         d=\"M{zero:.1} 2V14\"/><path class=\"range\" d=\"M{left:.1} {half}H{right:.1}\"/><circle \
+         class=\"value\" cx=\"{middle:.1}\" cy=\"{half}\" r=\"3.5\"/></svg>",
         end = WIDTH - 2.0
     )
 }
@@ -27,7 +28,13 @@ mod tests {
     #[test]
     fn an_interval_lies_on_its_scale() {
         let svg = interval(0.25, 0.5, 0.75, (0.0, 1.0));
-        assert!(svg.contains("M34.0 8H98.0") && svg.contains("cx=\"66.0\""), "{svg}");
-        assert!(interval(-9.0, 0.0, 9.0, (-1.0, 1.0)).contains("M2.0 8H130.0"), "cut at the ends of the scale");
+        assert!(
+            svg.contains("M34.0 8H98.0") && svg.contains("cx=\"66.0\""),
+            "{svg}"
+        );
+        assert!(
+            interval(-9.0, 0.0, 9.0, (-1.0, 1.0)).contains("M2.0 8H130.0"),
+            "cut at the ends of the scale"
+        );
     }
 }

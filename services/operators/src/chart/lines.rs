@@ -10,15 +10,30 @@ pub(crate) struct Line {
     pub(crate) values: Vec<Option<f64>>,
 }
 
-/// Draws lines over columns by their first steps, each `width` steps wide; from 0 to the highest value.
-pub(crate) fn lines(title: &str, width: i64, steps: &[i64], lines: &[Line], shown: impl Fn(f64) -> String) -> Svg {
-    let highest = lines.iter().flat_map(|line| &line.values).flatten().copied().fold(0.0, f64::max);
-    let Some(mut frame) = Frame::new(title, steps, width, (0.0, highest)).filter(|_| highest > 0.0) else {
+/// Draws lines over columns by their first steps, each `width` steps wide; from 0 to the highest
+/// value.
+pub(crate) fn lines(
+    title: &str,
+    width: i64,
+    steps: &[i64],
+    lines: &[Line],
+    shown: impl Fn(f64) -> String,
+) -> Svg {
+    let highest = lines
+        .iter()
+        .flat_map(|line| &line.values)
+        .flatten()
+        .copied()
+        .fold(0.0, f64::max);
+    let Some(mut frame) = Frame::new(title, steps, width, (0.0, highest)).filter(|_| highest > 0.0)
+    else {
         return Svg::new();
     };
     frame.grid(&shown);
     for line in lines {
-        let at = |(step, value): (&i64, &Option<f64>)| value.map(|value| (frame.middle(*step), frame.y(value)));
+        let at = |(step, value): (&i64, &Option<f64>)| {
+            value.map(|value| (frame.middle(*step), frame.y(value)))
+        };
         let points: Vec<_> = steps.iter().zip(&line.values).map(at).collect();
         frame.path(format_args!("line c{}", line.colour), points.into_iter());
     }
@@ -27,7 +42,11 @@ pub(crate) fn lines(title: &str, width: i64, steps: &[i64], lines: &[Line], show
             let value = line.values.get(at).copied().flatten()?;
             Some(format!("{} {}", line.name, shown(value)))
         });
-        format!("step {}: {}", steps[at], told.collect::<Vec<_>>().join(", "))
+        format!(
+            "step {}: {}",
+            steps[at],
+            told.collect::<Vec<_>>().join(", ")
+        )
     })
 }
 
@@ -39,11 +58,23 @@ mod tests {
     #[test]
     fn lines_share_one_scale_and_tell_their_names() {
         let two = [
-            Line { name: "median", colour: 0, values: vec![Some(1_000.0), None] },
-            Line { name: "95 %", colour: 1, values: vec![Some(4_000.0), Some(2_000.0)] },
+            Line {
+                name: "median",
+                colour: 0,
+                values: vec![Some(1_000.0), None],
+            },
+            Line {
+                name: "95 %",
+                colour: 1,
+                values: vec![Some(4_000.0), Some(2_000.0)],
+            },
         ];
         let svg = lines("grading", 1, &[3, 4], &two, span);
-        assert!(svg.contains("step 3: median 1.0 ms, 95 % 4.0 ms") && svg.contains("step 4: 95 % 2.0 ms"), "{svg}");
+        assert!(
+            svg.contains("step 3: median 1.0 ms, 95 % 4.0 ms")
+                && svg.contains("step 4: 95 % 2.0 ms"),
+            "{svg}"
+        );
         assert_eq!(lines("grading", 1, &[3], &[], span), "");
     }
 }

@@ -4,9 +4,18 @@ use super::Svg;
 use super::frame::Frame;
 use crate::show::{count, percent};
 
-/// Draws columns by their first steps, each `width` steps wide: of each part, how many. Part `n` has colour `colours[n]`.
-#[expect(clippy::cast_precision_loss, reason = "counts of grades are far below 2^52")]
-pub(crate) fn shares(title: &str, width: i64, columns: &[(i64, Vec<u64>)], parts: &[(String, usize)]) -> Svg {
+/// Draws columns by their first steps, each `width` steps wide: of each part, how many. Part `n`
+/// has colour `colours[n]`.
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of grades are far below 2^52"
+)]
+pub(crate) fn shares(
+    title: &str,
+    width: i64,
+    columns: &[(i64, Vec<u64>)],
+    parts: &[(String, usize)],
+) -> Svg {
     let steps: Vec<i64> = columns.iter().map(|(step, _)| *step).collect();
     let Some(mut frame) = Frame::new(title, &steps, width, (0.0, 1.0)) else {
         return Svg::new();
@@ -17,12 +26,19 @@ pub(crate) fn shares(title: &str, width: i64, columns: &[(i64, Vec<u64>)], parts
         let (x, column) = frame.column(*step);
         let mut below = 0;
         for (part, (_, colour)) in counts.iter().zip(parts) {
-            let (from, to) = (below as f64 / all.max(1) as f64, (below + part) as f64 / all.max(1) as f64);
+            let (from, to) = (
+                below as f64 / all.max(1) as f64,
+                (below + part) as f64 / all.max(1) as f64,
+            );
             below += part;
             let (top, height) = (frame.y(to), frame.y(from) - frame.y(to));
             if height > 0.05 {
                 // Columns overlap a little, so that no gap shines through between them.
-                let wide = if column < 6.0 { column + 0.3 } else { column - 1.0 };
+                let wide = if column < 6.0 {
+                    column + 0.3
+                } else {
+                    column - 1.0
+                };
                 frame.draw(format_args!(
                     r#"<rect class="c{colour}" x="{x:.1}" y="{top:.1}" width="{wide:.1}" height="{height:.1}"/>"#
                 ));
@@ -33,7 +49,8 @@ pub(crate) fn shares(title: &str, width: i64, columns: &[(i64, Vec<u64>)], parts
         let (step, counts) = &columns[at];
         let all = counts.iter().sum();
         let told = parts.iter().zip(counts).filter(|(_, part)| **part > 0);
-        let told = told.map(|((name, _), part)| format!("{name} {} ({})", count(*part), percent(*part, all)));
+        let told = told
+            .map(|((name, _), part)| format!("{name} {} ({})", count(*part), percent(*part, all)));
         format!("step {step}: {}", told.collect::<Vec<_>>().join(", "))
     })
 }
@@ -46,7 +63,16 @@ mod tests {
     fn parts_fill_the_height_and_tell_their_share() {
         let parts = [("graded".to_owned(), 0), ("<failed>".to_owned(), 3)];
         let svg = shares("outcomes", 1, &[(0, vec![3, 1]), (1, vec![0, 0])], &parts);
-        assert!(svg.contains("graded 3 (75.0 %), &lt;failed&gt; 1 (25.0 %)"), "{svg}");
-        assert_eq!((svg.matches("class=\"c0\"").count(), svg.matches("class=\"c3\"").count()), (1, 1));
+        assert!(
+            svg.contains("graded 3 (75.0 %), &lt;failed&gt; 1 (25.0 %)"),
+            "{svg}"
+        );
+        assert_eq!(
+            (
+                svg.matches("class=\"c0\"").count(),
+                svg.matches("class=\"c3\"").count()
+            ),
+            (1, 1)
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! What was expected beside what came, as the evidence of each grader tells it. A grader that tells neither has nothing here; the
-//! evidence stands below in full.
+//! What was expected beside what came, as the evidence of each grader tells it. A grader that tells
+//! neither has nothing here; the evidence stands below in full.
 
 use serde_json::Value;
 
@@ -18,7 +18,10 @@ pub(crate) struct Compared {
 }
 
 fn compared(title: &str, expected: &str, got: &str) -> Compared {
-    Compared { title: cell(title), diff: Diff::new(expected, got) }
+    Compared {
+        title: cell(title),
+        diff: Diff::new(expected, got),
+    }
 }
 
 /// Everything that can be compared, in the order in which it explains the verdict.
@@ -54,18 +57,33 @@ fn failed_test(failure: &Value, found: &mut Vec<Compared>) {
         return;
     }
     let text = |name: &str| failure[name].as_str();
-    let test = failure["test"].as_u64().map_or_else(|| "Test".to_owned(), |test| format!("Test {}", test + 1));
+    let test = failure["test"]
+        .as_u64()
+        .map_or_else(|| "Test".to_owned(), |test| format!("Test {}", test + 1));
     let expected = text("expected").or(text("assert")).unwrap_or_default();
-    let got = text("got").or(text("message")).or(text("stdout")).or(text("stderr")).unwrap_or_default();
+    let got = text("got")
+        .or(text("message"))
+        .or(text("stdout"))
+        .or(text("stderr"))
+        .unwrap_or_default();
     found.push(compared(&test, expected, got));
-    // The values of a comparison that did not hold; tests mostly write what they expect on the right.
+    // The values of a comparison that did not hold; tests mostly write what they expect on the
+    // right.
     if let (Some(left), Some(right)) = (text("left"), text("right")) {
-        let line = failure["line"].as_u64().map_or_else(String::new, |line| format!(", line {line}"));
+        let line = failure["line"]
+            .as_u64()
+            .map_or_else(String::new, |line| format!(", line {line}"));
         let operator = text("operator").unwrap_or("==");
-        found.push(compared(&format!("{test}{line}: right and left of `{operator}`"), right, left));
+        found.push(compared(
+            &format!("{test}{line}: right and left of `{operator}`"),
+            right,
+            left,
+        ));
     }
     let difference = &failure["difference"];
-    if let (Some(expected), Some(got)) = (difference["expected"].as_str(), difference["got"].as_str()) {
+    if let (Some(expected), Some(got)) =
+        (difference["expected"].as_str(), difference["got"].as_str())
+    {
         let line = difference["line"].as_u64().unwrap_or_default();
         found.push(compared(&format!("{test}, line {line}"), expected, got));
     }
@@ -74,17 +92,26 @@ fn failed_test(failure: &Value, found: &mut Vec<Compared>) {
 /// Queries: the rows, then the statements.
 fn rows(evidence: &Value, found: &mut Vec<Compared>) {
     let difference = &evidence["difference"];
-    if let (Some(gold), Some(got)) = (difference["gold_rows"].as_array(), difference["found_rows"].as_array()) {
+    if let (Some(gold), Some(got)) = (
+        difference["gold_rows"].as_array(),
+        difference["found_rows"].as_array(),
+    ) {
         found.push(compared("Rows", &table(gold), &table(got)));
     }
-    if let (Some(gold), Some(statement)) = (evidence["gold"].as_str(), evidence["statement"].as_str()) {
+    if let (Some(gold), Some(statement)) =
+        (evidence["gold"].as_str(), evidence["statement"].as_str())
+    {
         found.push(compared("Statement", gold, statement));
     }
 }
 
 fn table(rows: &[Value]) -> String {
     let cells = |row: &Value| match row.as_array() {
-        Some(cells) => cells.iter().map(|cell| cell.as_str().unwrap_or_default()).collect::<Vec<_>>().join(" | "),
+        Some(cells) => cells
+            .iter()
+            .map(|cell| cell.as_str().unwrap_or_default())
+            .collect::<Vec<_>>()
+            .join(" | "),
         None => row.to_string(),
     };
     rows.iter().map(cells).collect::<Vec<_>>().join("\n")
@@ -94,7 +121,11 @@ fn table(rows: &[Value]) -> String {
 fn places(differences: &Value, found: &mut Vec<Compared>) {
     for difference in differences.as_array().into_iter().flatten() {
         let text = |name: &str| difference[name].as_str().unwrap_or_default();
-        let place = if text("place").is_empty() { "Whole" } else { text("place") };
+        let place = if text("place").is_empty() {
+            "Whole"
+        } else {
+            text("place")
+        };
         found.push(compared(place, text("expected"), text("got")));
     }
 }
@@ -107,13 +138,23 @@ fn calls(task: &Value, evidence: &Value, found: &mut Vec<Compared>) {
     };
     let several = turns.len() > 1;
     for (at, turn) in turns.into_iter().enumerate() {
-        let title = |what: &str| if several { format!("{what} of turn {}", at + 1) } else { what.to_owned() };
+        let title = |what: &str| {
+            if several {
+                format!("{what} of turn {}", at + 1)
+            } else {
+                what.to_owned()
+            }
+        };
         if let Some(made) = turn["calls"].as_array() {
             let expected = task["turns"].get(at).unwrap_or(task);
             let expected = expected.get("expected").unwrap_or(expected);
             if expected.is_array() {
                 let made: Vec<Value> = made.iter().map(call).collect();
-                found.push(compared(&title("Calls"), &pretty(expected), &pretty(&Value::Array(made))));
+                found.push(compared(
+                    &title("Calls"),
+                    &pretty(expected),
+                    &pretty(&Value::Array(made)),
+                ));
             }
         }
         places(&turn["state"], found);
@@ -123,7 +164,8 @@ fn calls(task: &Value, evidence: &Value, found: &mut Vec<Compared>) {
 /// A call as tasks write it; its arguments stand in the evidence as a text.
 fn call(made: &Value) -> Value {
     let arguments = made["arguments"].as_str().unwrap_or_default();
-    let arguments = serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
+    let arguments =
+        serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()));
     serde_json::json!({ "name": made["name"], "arguments": arguments })
 }
 
@@ -134,7 +176,10 @@ mod tests {
     use super::*;
 
     fn titles(task: &Value, evidence: &Value) -> Vec<String> {
-        compare(task, evidence).into_iter().map(|compared| compared.title).collect()
+        compare(task, evidence)
+            .into_iter()
+            .map(|compared| compared.title)
+            .collect()
     }
 
     #[test]
@@ -147,7 +192,10 @@ mod tests {
         assert_eq!(titles(&none, &code), ["Test 2", "Test 2, line 1"]);
         let asserted = json!({ "first_failure": { "test": 0, "assert": "assert f() == 4", "message": "AssertionError",
             "line": 3, "operator": "==", "left": "5", "right": "4" } });
-        assert_eq!(titles(&none, &asserted), ["Test 1", "Test 1, line 3: right and left of `==`"]);
+        assert_eq!(
+            titles(&none, &asserted),
+            ["Test 1", "Test 1, line 3: right and left of `==`"]
+        );
         let sql = json!({ "gold": "select 1", "statement": "select 2",
             "difference": { "gold_rows": [["1"]], "found_rows": [["2", "3"]] } });
         assert_eq!(titles(&none, &sql), ["Rows", "Statement"]);

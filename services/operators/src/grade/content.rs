@@ -18,7 +18,12 @@ pub(crate) struct Part {
 
 impl Part {
     fn plain(role: &str, content: &str) -> Self {
-        Self { role: cell(role), before: text(content), marked: String::new(), after: String::new() }
+        Self {
+            role: cell(role),
+            before: text(content),
+            marked: String::new(),
+            after: String::new(),
+        }
     }
 }
 
@@ -27,7 +32,9 @@ pub(super) fn parts(body: &Body, marked: Option<(usize, usize)>) -> Vec<Part> {
     let content = String::from_utf8_lossy(&body.content);
     if body.kind == BodyKind::Text {
         return vec![
-            marked.and_then(|range| marked_part(&content, range)).unwrap_or_else(|| Part::plain("", &content)),
+            marked
+                .and_then(|range| marked_part(&content, range))
+                .unwrap_or_else(|| Part::plain("", &content)),
         ];
     }
     let Ok(Value::Array(messages)) = serde_json::from_str(&content) else {
@@ -38,19 +45,34 @@ pub(super) fn parts(body: &Body, marked: Option<(usize, usize)>) -> Vec<Part> {
 
 /// A text with the range that was graded apart; around it as much as a page shows.
 fn marked_part(content: &str, (start, end): (usize, usize)) -> Option<Part> {
-    let marked = content.get(start..end).filter(|marked| !marked.is_empty())?;
+    let marked = content
+        .get(start..end)
+        .filter(|marked| !marked.is_empty())?;
     let side = LONGEST / 2;
     let head = &content[..start];
     let before = match head.char_indices().rev().nth(side) {
-        Some((from, _)) => format!("({} bytes before) … {}", count(from as u64), Shown(&head[from..])),
+        Some((from, _)) => format!(
+            "({} bytes before) … {}",
+            count(from as u64),
+            Shown(&head[from..])
+        ),
         None => Shown(head).to_string(),
     };
     let tail = &content[end..];
     let after = match tail.char_indices().nth(side) {
-        Some((to, _)) => format!("{} … ({} bytes after)", Shown(&tail[..to]), count((tail.len() - to) as u64)),
+        Some((to, _)) => format!(
+            "{} … ({} bytes after)",
+            Shown(&tail[..to]),
+            count((tail.len() - to) as u64)
+        ),
         None => Shown(tail).to_string(),
     };
-    Some(Part { role: String::new(), before, marked: text(marked), after })
+    Some(Part {
+        role: String::new(),
+        before,
+        marked: text(marked),
+        after,
+    })
 }
 
 /// A message: its content, then each other field that says something.
@@ -58,17 +80,29 @@ fn message(message: &Value) -> Vec<Part> {
     let Some(fields) = message.as_object() else {
         return vec![Part::plain("", &message.to_string())];
     };
-    let role = fields.get("role").and_then(Value::as_str).unwrap_or("message");
+    let role = fields
+        .get("role")
+        .and_then(Value::as_str)
+        .unwrap_or("message");
     let mut parts = Vec::new();
-    for (name, value) in fields.iter().filter(|(name, value)| *name != "role" && !value.is_null()) {
-        let role = if name == "content" { role.to_owned() } else { format!("{role}, {name}") };
+    for (name, value) in fields
+        .iter()
+        .filter(|(name, value)| *name != "role" && !value.is_null())
+    {
+        let role = if name == "content" {
+            role.to_owned()
+        } else {
+            format!("{role}, {name}")
+        };
         match value {
             Value::String(content) => parts.push(Part::plain(&role, content)),
             Value::Array(list) if name == "content" => {
-                parts.extend(list.iter().map(|part| match part.get("text").and_then(Value::as_str) {
-                    Some(content) => Part::plain(&role, content),
-                    None => Part::plain(&role, &pretty(part)),
-                }));
+                parts.extend(list.iter().map(
+                    |part| match part.get("text").and_then(Value::as_str) {
+                        Some(content) => Part::plain(&role, content),
+                        None => Part::plain(&role, &pretty(part)),
+                    },
+                ));
             }
             other => parts.push(Part::plain(&role, &pretty(other))),
         }
@@ -88,24 +122,44 @@ mod tests {
     use super::*;
 
     fn body(kind: BodyKind, content: &str) -> Body {
-        Body { hash: Hash::of(b"x"), kind, content: content.as_bytes().to_vec() }
+        Body {
+            hash: Hash::of(b"x"),
+            kind,
+            content: content.as_bytes().to_vec(),
+        }
     }
 
     #[test]
     fn what_was_graded_is_marked() {
         let parts = parts(&body(BodyKind::Text, "so \\boxed{½} it is"), Some((10, 12)));
-        let [part] = parts.as_slice() else { panic!("one part") };
-        assert_eq!((part.before.as_str(), part.marked.as_str(), part.after.as_str()), ("so \\boxed{", "½", "} it is"));
+        let [part] = parts.as_slice() else {
+            panic!("one part")
+        };
+        assert_eq!(
+            (
+                part.before.as_str(),
+                part.marked.as_str(),
+                part.after.as_str()
+            ),
+            ("so \\boxed{", "½", "} it is")
+        );
         let long = format!("{}4{}", "a".repeat(50_000), "b".repeat(50_000));
         let part = &super::parts(&body(BodyKind::Text, &long), Some((50_000, 50_001)))[0];
-        assert!(part.before.starts_with("(39,999 bytes before)") && part.after.ends_with("(40,000 bytes after)"));
+        assert!(
+            part.before.starts_with("(39,999 bytes before)")
+                && part.after.ends_with("(40,000 bytes after)")
+        );
     }
 
     #[test]
     fn a_range_that_does_not_fit_marks_nothing() {
         for range in [(1, 2), (0, 99), (5, 2), (0, 0)] {
             let part = &parts(&body(BodyKind::Text, "½ b"), Some(range))[0];
-            assert_eq!((part.before.as_str(), part.marked.as_str()), ("½ b", ""), "{range:?}");
+            assert_eq!(
+                (part.before.as_str(), part.marked.as_str()),
+                ("½ b", ""),
+                "{range:?}"
+            );
         }
     }
 

@@ -1,4 +1,5 @@
-//! What a page shows of one grade: everything the record has of it, ordered by the question why it got what it got.
+//! What a page shows of one grade: everything the record has of it, ordered by the question why it
+//! got what it got.
 
 mod compare;
 mod content;
@@ -79,7 +80,10 @@ pub(crate) struct View {
 
 /// Reads a grade with its bodies.
 pub(crate) async fn read(store: &dyn Store, id: GradeId) -> Result<(GradeRecord, View)> {
-    let record = store.grade(id).await?.ok_or_else(|| Failure::not_found(format!("no grade has the id `{id}`")))?;
+    let record = store
+        .grade(id)
+        .await?
+        .ok_or_else(|| Failure::not_found(format!("no grade has the id `{id}`")))?;
     let task = match store.body(record.task_hash).await? {
         Some(body) => serde_json::from_slice(&body.content).unwrap_or(Value::Null),
         None => Value::Null,
@@ -106,12 +110,17 @@ impl View {
         prompt: Option<&Body>,
         words: &[Adjudication],
     ) -> Self {
-        // What the service wrote is JSON; a damaged text shows as nothing rather than hiding the grade.
+        // What the service wrote is JSON; a damaged text shows as nothing rather than hiding the
+        // grade.
         let json = |text: &Option<String>| {
-            text.as_deref().and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null)
+            text.as_deref()
+                .and_then(|text| serde_json::from_str(text).ok())
+                .unwrap_or(Value::Null)
         };
         let evidence = json(&record.evidence_json);
-        let marked = completion.filter(|body| body.kind == BodyKind::Text).and_then(|_| marked(&evidence));
+        let marked = completion
+            .filter(|body| body.kind == BodyKind::Text)
+            .and_then(|_| marked(&evidence));
         let tests = Tests::of(task, &evidence);
         Self {
             id: record.grade,
@@ -133,8 +142,12 @@ impl View {
             steps: Table::of(&json(&record.steps_json)),
             measures: facts::facts(&json(&record.measures_json)),
             meta: facts::facts(&json(&record.meta_json)),
-            prompt: prompt.map(|body| content::parts(body, None)).unwrap_or_default(),
-            completion: completion.map(|body| content::parts(body, marked)).unwrap_or_default(),
+            prompt: prompt
+                .map(|body| content::parts(body, None))
+                .unwrap_or_default(),
+            completion: completion
+                .map(|body| content::parts(body, marked))
+                .unwrap_or_default(),
             task: facts::facts(task),
             checks: facts::facts(&json(&record.checks_json)),
             words: words.iter().map(Word::from).collect(),
@@ -149,9 +162,16 @@ fn marked(evidence: &Value) -> Option<(usize, usize)> {
     Some((at(0)?, at(1)?))
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times of one item are far below 2^52 microseconds")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "times of one item are far below 2^52 microseconds"
+)]
 fn known(record: &GradeRecord) -> Vec<Known> {
-    let plain = |name, value: String| Known { name, value, address: None };
+    let plain = |name, value: String| Known {
+        name,
+        value,
+        address: None,
+    };
     let alike = |name, field, value: &str| Known {
         name,
         value: cell(value),
@@ -159,11 +179,19 @@ fn known(record: &GradeRecord) -> Vec<Known> {
     };
     let mut known = Vec::new();
     if let Some(run) = record.run.as_deref() {
-        known.push(Known { name: "run", value: cell(run), address: Some(link("/ui/run", &[("name", Some(run))])) });
+        known.push(Known {
+            name: "run",
+            value: cell(run),
+            address: Some(link("/ui/run", &[("name", Some(run))])),
+        });
         if let Some(step) = record.step {
             let step = step.to_string();
             let address = link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))]);
-            known.push(Known { name: "step", value: step, address: Some(address) });
+            known.push(Known {
+                name: "step",
+                value: step,
+                address: Some(address),
+            });
         }
     }
     if let Some(item) = &record.item {
@@ -172,12 +200,22 @@ fn known(record: &GradeRecord) -> Vec<Known> {
     if let Some(group) = &record.group {
         // A group is one of its batch: other steps may use the name again.
         let batch = record.batch.to_string();
-        let address = link("/ui/grades", &[("batch", Some(&batch)), ("group", Some(group))]);
-        known.push(Known { name: "group", value: cell(group), address: Some(address) });
+        let address = link(
+            "/ui/grades",
+            &[("batch", Some(&batch)), ("group", Some(group))],
+        );
+        known.push(Known {
+            name: "group",
+            value: cell(group),
+            address: Some(address),
+        });
     }
     known.push(alike("batch", "batch", &record.batch.to_string()));
     known.push(alike("channel", "channel", &record.channel));
-    known.push(plain("grader", format!("{}@{}", cell(&record.grader), record.grader_version)));
+    known.push(plain(
+        "grader",
+        format!("{}@{}", cell(&record.grader), record.grader_version),
+    ));
     known.push(plain("policy", cell(&record.policy)));
     known.push(plain("time", time(record.time_us)));
     known.push(plain("grading", span(record.grade_us as f64)));
@@ -187,7 +225,10 @@ fn known(record: &GradeRecord) -> Vec<Known> {
         known.push(plain("cache", "the outcome came from it".to_owned()));
     }
     if !record.deterministic {
-        known.push(plain("repeatable", "no: grading again may give another verdict".to_owned()));
+        known.push(plain(
+            "repeatable",
+            "no: grading again may give another verdict".to_owned(),
+        ));
     }
     if let Some(coefficient) = record.coefficient {
         known.push(plain("coefficient", maybe(Some(coefficient))));
@@ -203,7 +244,10 @@ fn of_appeal(appeal: &Appeal) -> Vec<Fact> {
         Fact::one("its verdict", appeal.verdict.as_deref().unwrap_or("–")),
         Fact::one("its score", &maybe(appeal.score)),
         Fact::one("chosen with probability", &maybe(Some(appeal.probability))),
-        Fact::one("has the last word", if appeal.binding { "yes" } else { "no" }),
+        Fact::one(
+            "has the last word",
+            if appeal.binding { "yes" } else { "no" },
+        ),
     ];
     if let Some(reason) = &appeal.reason {
         facts.push(Fact::one("reason", reason));

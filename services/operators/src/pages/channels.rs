@@ -29,7 +29,10 @@ impl Shown {
             Source::Calibrated => "calibrated",
             Source::Declared => "declared",
         };
-        Self { source, ..Self::of(&rate.estimate, (0.0, 1.0)) }
+        Self {
+            source,
+            ..Self::of(&rate.estimate, (0.0, 1.0))
+        }
     }
 
     fn of(estimate: &Estimate, scale: (f64, f64)) -> Self {
@@ -68,10 +71,22 @@ impl From<&Report> for ChannelRow {
         let graded = &report.graded;
         let items = graded.negatives + graded.positives;
         let told = |side: &str, change: Option<Change>| {
-            let Change { before, after, p_value } = change?;
-            Some(format!("{side}: {} → {} (p {})", number(before), number(after), number(p_value)))
+            let Change {
+                before,
+                after,
+                p_value,
+            } = change?;
+            Some(format!(
+                "{side}: {} → {} (p {})",
+                number(before),
+                number(after),
+                number(p_value)
+            ))
         };
-        let drift = [told("refused", report.drift.negatives), told("passed", report.drift.positives)];
+        let drift = [
+            told("refused", report.drift.negatives),
+            told("passed", report.drift.positives),
+        ];
         let channel = Some(report.channel.as_str());
         Self {
             name: cell(&format!("{}@{}", report.channel, report.version)),
@@ -87,8 +102,15 @@ impl From<&Report> for ChannelRow {
             j: report.final_j().map(|j| Shown::of(&j, (-1.0, 1.0))),
             drift: drift.into_iter().flatten().collect(),
             drifting: report.drift.drifting,
-            flips: format!("{} of {}", count(report.persistence.flips), count(report.persistence.repeats)),
-            uncorrected: report.uncorrected.as_ref().map(|reason| reason.to_string().replace('`', "")),
+            flips: format!(
+                "{} of {}",
+                count(report.persistence.flips),
+                count(report.persistence.repeats)
+            ),
+            uncorrected: report
+                .uncorrected
+                .as_ref()
+                .map(|reason| reason.to_string().replace('`', "")),
         }
     }
 }
@@ -102,5 +124,8 @@ pub(crate) struct Channels {
 
 pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Channels>> {
     let ledger = engine.channels().await?;
-    Ok(Page(Channels { place: Place::Channels, channels: ledger.reports().map(ChannelRow::from).collect() }))
+    Ok(Page(Channels {
+        place: Place::Channels,
+        channels: ledger.reports().map(ChannelRow::from).collect(),
+    }))
 }

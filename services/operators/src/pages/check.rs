@@ -35,10 +35,22 @@ struct DatasetRow {
 
 impl From<&CheckedDataset> for DatasetRow {
     fn from(dataset: &CheckedDataset) -> Self {
-        let tasks = dataset.tasks.iter().map(|(task, rows)| format!("{} {}", cell(task), count(*rows)));
-        let mutants = dataset.mutants.iter().filter(|(_, mutants)| mutants.tried > 0).map(|(task, mutants)| {
-            format!("{} {} of {}", cell(task), percent(mutants.killed, mutants.tried), count(mutants.tried))
-        });
+        let tasks = dataset
+            .tasks
+            .iter()
+            .map(|(task, rows)| format!("{} {}", cell(task), count(*rows)));
+        let mutants = dataset
+            .mutants
+            .iter()
+            .filter(|(_, mutants)| mutants.tried > 0)
+            .map(|(task, mutants)| {
+                format!(
+                    "{} {} of {}",
+                    cell(task),
+                    percent(mutants.killed, mutants.tried),
+                    count(mutants.tried)
+                )
+            });
         Self {
             name: name(&dataset.name()),
             revision: dataset.revision.as_deref().map(cell).unwrap_or_default(),
@@ -71,9 +83,15 @@ struct FindingRow {
 impl FindingRow {
     /// The row of a finding; `short` has the names of datasets without revisions.
     fn new(finding: &CheckFinding, short: &BTreeMap<&str, String>) -> Self {
-        let dataset = short.get(finding.dataset.as_str()).unwrap_or(&finding.dataset);
+        let dataset = short
+            .get(finding.dataset.as_str())
+            .unwrap_or(&finding.dataset);
         let row = finding.row.map(|row| format!(":row {row}"));
-        let at = finding.line.map(|line| format!(":{line}")).or(row).unwrap_or_default();
+        let at = finding
+            .line
+            .map(|line| format!(":{line}"))
+            .or(row)
+            .unwrap_or_default();
         Self {
             is_error: finding.severity == CheckSeverity::Error,
             code: cell(&finding.code),
@@ -107,16 +125,23 @@ pub(crate) async fn page(
     Path(id): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Result<Page<Check>> {
-    let id: BatchId = id.parse().map_err(|error| Failure::parameter(format!("{error}")))?;
+    let id: BatchId = id
+        .parse()
+        .map_err(|error| Failure::parameter(format!("{error}")))?;
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.known(&["code", "from"])?;
-    let (code, from) = (pairs.get("code"), pairs.parse("from", "a whole number")?.unwrap_or(0_usize));
+    let (code, from) = (
+        pairs.get("code"),
+        pairs.parse("from", "a whole number")?.unwrap_or(0_usize),
+    );
     let store = store(&engine)?.as_ref();
     let unknown = || Failure::not_found(format!("no check has the id `{id}`"));
     let check = store.dataset_check(id).await?.ok_or_else(unknown)?;
     let report = report(store, &check).await?.ok_or_else(unknown)?;
     let earlier = store.dataset_checks(Some(id), LOOKED).await?;
-    let earlier = earlier.into_iter().find(|earlier| earlier.datasets == check.datasets);
+    let earlier = earlier
+        .into_iter()
+        .find(|earlier| earlier.datasets == check.datasets);
     let earlier = match earlier {
         Some(earlier) => report_of(store, earlier).await?,
         None => None,
@@ -127,22 +152,41 @@ pub(crate) async fn page(
         link(&here, &[("code", code), ("from", from.as_deref())])
     };
 
-    let fitting: Vec<&CheckFinding> =
-        report.findings.iter().filter(|finding| code.is_none_or(|code| finding.code == code)).collect();
+    let fitting: Vec<&CheckFinding> = report
+        .findings
+        .iter()
+        .filter(|finding| code.is_none_or(|code| finding.code == code))
+        .collect();
     let listed = fitting.iter().skip(from).take(PAGE);
-    let short = report.datasets.iter().map(|dataset| (dataset.dataset.as_str(), dataset.name())).collect();
-    let findings: Vec<FindingRow> = listed.map(|finding| FindingRow::new(finding, &short)).collect();
+    let short = report
+        .datasets
+        .iter()
+        .map(|dataset| (dataset.dataset.as_str(), dataset.name()))
+        .collect();
+    let findings: Vec<FindingRow> = listed
+        .map(|finding| FindingRow::new(finding, &short))
+        .collect();
     let end = from.saturating_add(findings.len());
     // Not shown without a finding.
     let first = (from as u64).saturating_add(1);
-    let shown = format!("{} to {} of {}", count(first), count(end as u64), count(fitting.len() as u64));
+    let shown = format!(
+        "{} to {} of {}",
+        count(first),
+        count(end as u64),
+        count(fitting.len() as u64)
+    );
     Ok(Page(Check {
         place: Place::Checks,
         names: names(&check.datasets),
         facts: facts(&check, &report),
         failure: report.first_failure.as_deref().map(text),
         datasets: report.datasets.iter().map(DatasetRow::from).collect(),
-        codes: codes(&report.counts, earlier.as_ref().map(|(_, report)| &report.counts), code, |code| at(code, None)),
+        codes: codes(
+            &report.counts,
+            earlier.as_ref().map(|(_, report)| &report.counts),
+            code,
+            |code| at(code, None),
+        ),
         before: earlier.map(|(check, _)| (address(check.id), time(check.time_us))),
         all: code.map(|_| at(None, None)),
         shown,
@@ -161,8 +205,16 @@ fn facts(check: &DatasetCheck, report: &CheckReport) -> Vec<(&'static str, Strin
         ("Errors", count(report.errors)),
         ("Warnings", count(report.warnings)),
     ];
-    let more = [("Known before", report.known), ("Ignored", report.ignored), ("Not graded", report.failed)];
-    facts.extend(more.into_iter().filter(|(_, number)| *number > 0).map(|(name, number)| (name, count(number))));
+    let more = [
+        ("Known before", report.known),
+        ("Ignored", report.ignored),
+        ("Not graded", report.failed),
+    ];
+    facts.extend(
+        more.into_iter()
+            .filter(|(_, number)| *number > 0)
+            .map(|(name, number)| (name, count(number))),
+    );
     facts
 }
 
@@ -173,8 +225,13 @@ fn codes(
     chosen: Option<&str>,
     address: impl Fn(Option<&str>) -> String,
 ) -> Vec<CodeRow> {
-    let names: BTreeSet<&String> = now.keys().chain(before.into_iter().flat_map(BTreeMap::keys)).collect();
-    let of = |counts: &BTreeMap<String, u64>, code: &String| count(counts.get(code).copied().unwrap_or(0));
+    let names: BTreeSet<&String> = now
+        .keys()
+        .chain(before.into_iter().flat_map(BTreeMap::keys))
+        .collect();
+    let of = |counts: &BTreeMap<String, u64>, code: &String| {
+        count(counts.get(code).copied().unwrap_or(0))
+    };
     let row = |code: &String| CodeRow {
         code: cell(code),
         address: address(Some(code)),
@@ -185,14 +242,20 @@ fn codes(
     names.into_iter().map(row).collect()
 }
 
-async fn report_of(store: &dyn Store, check: DatasetCheck) -> Result<Option<(DatasetCheck, CheckReport)>> {
+async fn report_of(
+    store: &dyn Store,
+    check: DatasetCheck,
+) -> Result<Option<(DatasetCheck, CheckReport)>> {
     Ok(report(store, &check).await?.map(|report| (check, report)))
 }
 
 /// The report of a check; `None` where the record does not have it.
 async fn report(store: &dyn Store, check: &DatasetCheck) -> Result<Option<CheckReport>> {
-    let Some(body) = store.body(check.report).await? else { return Ok(None) };
+    let Some(body) = store.body(check.report).await? else {
+        return Ok(None);
+    };
     // It may have megabytes: the runtime's threads are for others meanwhile.
-    let read = tokio::task::spawn_blocking(move || serde_json::from_slice(&body.content).ok()).await;
+    let read =
+        tokio::task::spawn_blocking(move || serde_json::from_slice(&body.content).ok()).await;
     Ok(read.ok().flatten())
 }

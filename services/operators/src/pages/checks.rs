@@ -54,7 +54,10 @@ pub(crate) struct Checks {
     next: Option<String>,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery) -> Result<Page<Checks>> {
+pub(crate) async fn page(
+    State(engine): State<Engine>,
+    RawQuery(query): RawQuery,
+) -> Result<Page<Checks>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.known(&["before"])?;
     let before: Option<BatchId> = pairs.parse("before", "the id of a check")?;
@@ -62,7 +65,10 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
     let mut checks = store(&engine)?.dataset_checks(before, PAGE + 1).await?;
     let more = checks.len() > PAGE as usize;
     checks.truncate(PAGE as usize);
-    let last = checks.last().filter(|_| more).map(|last| last.id.to_string());
+    let last = checks
+        .last()
+        .filter(|_| more)
+        .map(|last| last.id.to_string());
     Ok(Page(Checks {
         place: Place::Checks,
         rows: checks.iter().map(CheckRow::from).collect(),
@@ -73,7 +79,11 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
 
 /// Names of datasets, the first of them where there are many.
 pub(crate) fn names(datasets: &[String]) -> String {
-    let shown: Vec<String> = datasets.iter().take(NAMED).map(|dataset| name(dataset)).collect();
+    let shown: Vec<String> = datasets
+        .iter()
+        .take(NAMED)
+        .map(|dataset| name(dataset))
+        .collect();
     match datasets.len().saturating_sub(NAMED) {
         0 => shown.join(", "),
         more => format!("{} and {more} more", shown.join(", ")),

@@ -54,7 +54,12 @@ pub(crate) struct Disagreements {
 
 pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Disagreements>> {
     let store = store(&engine)?.as_ref();
-    let newest = async { Ok(store.grades(&GradeFilter::default(), None, NEWEST).await?.grades) };
+    let newest = async {
+        Ok(store
+            .grades(&GradeFilter::default(), None, NEWEST)
+            .await?
+            .grades)
+    };
     let (newest, judged, rows) = futures::try_join!(newest, judged(store), contradicted(store))?;
     Ok(Page(Disagreements {
         place: Place::Disagreements,
@@ -69,7 +74,10 @@ pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Disagreeme
 async fn contradicted(store: &dyn Store) -> Result<Vec<Row>> {
     let mut grades = Vec::new();
     for word in ["overturned", "disagreed"] {
-        let filter = GradeFilter { appeal: Some(word.to_owned()), ..GradeFilter::default() };
+        let filter = GradeFilter {
+            appeal: Some(word.to_owned()),
+            ..GradeFilter::default()
+        };
         grades.extend(store.grades(&filter, None, ROWS as u32).await?.grades);
     }
     grades.sort_by_key(|grade| std::cmp::Reverse(grade.grade));
@@ -81,39 +89,60 @@ async fn judged(store: &dyn Store) -> Result<Vec<Judged>> {
     let mut sums: BTreeMap<(String, u32, String, bool), Checked> = BTreeMap::new();
     for (place, list) in store.channels().await?.checked {
         for (checker, checked) in list {
-            let key = (place.channel.clone(), place.version, checker.judge, checker.passes);
+            let key = (
+                place.channel.clone(),
+                place.version,
+                checker.judge,
+                checker.passes,
+            );
             sums.entry(key).or_default().add(&checked);
         }
     }
-    let row = |((channel, version, judge, passes), checked): ((String, u32, String, bool), Checked)| {
-        let disagreed = u64::try_from(checked.disagreed).unwrap_or(0);
-        let appeals = link("/ui/grades", &[("channel", Some(&channel)), ("appeal", Some("disagreed"))]);
-        Judged {
-            channel: cell(&format!("{channel}@{version}")),
-            address: (judge != OPERATOR).then_some(appeals),
-            judge: cell(&judge),
-            side: if passes { "passed" } else { "refused" },
-            checks: count(checked.checks),
-            disagreed: count(disagreed),
-            share: percent(disagreed, checked.checks),
-        }
-    };
+    let row =
+        |((channel, version, judge, passes), checked): ((String, u32, String, bool), Checked)| {
+            let disagreed = u64::try_from(checked.disagreed).unwrap_or(0);
+            let appeals = link(
+                "/ui/grades",
+                &[("channel", Some(&channel)), ("appeal", Some("disagreed"))],
+            );
+            Judged {
+                channel: cell(&format!("{channel}@{version}")),
+                address: (judge != OPERATOR).then_some(appeals),
+                judge: cell(&judge),
+                side: if passes { "passed" } else { "refused" },
+                checks: count(checked.checks),
+                disagreed: count(disagreed),
+                share: percent(disagreed, checked.checks),
+            }
+        };
     Ok(sums.into_iter().map(row).collect())
 }
 
-/// Checks beside the task, among the grades given: how often each passes where the task does, and where it does not.
+/// Checks beside the task, among the grades given: how often each passes where the task does, and
+/// where it does not.
 fn crossed(grades: &[GradeRecord]) -> Vec<Crossed> {
     let mut sums: BTreeMap<(String, String), [u64; 4]> = BTreeMap::new();
     for grade in grades {
-        let (Some(pass), Some(json)) = (grade.pass, &grade.components_json) else { continue };
+        let (Some(pass), Some(json)) = (grade.pass, &grade.components_json) else {
+            continue;
+        };
         let components: Value = serde_json::from_str(json).unwrap_or(Value::Null);
         for component in components.as_array().into_iter().flatten() {
-            let (Some(name), Some(score)) = (component["name"].as_str(), component["score"].as_f64()) else { continue };
-            let cells = sums.entry((grade.grader.clone(), name.to_owned())).or_default();
+            let (Some(name), Some(score)) =
+                (component["name"].as_str(), component["score"].as_f64())
+            else {
+                continue;
+            };
+            let cells = sums
+                .entry((grade.grader.clone(), name.to_owned()))
+                .or_default();
             cells[usize::from(!pass) * 2 + usize::from(score <= 0.5)] += 1;
         }
     }
-    let row = |((grader, check), [both, task_only, check_only, neither]): ((String, String), [u64; 4])| Crossed {
+    let row = |((grader, check), [both, task_only, check_only, neither]): (
+        (String, String),
+        [u64; 4],
+    )| Crossed {
         grader: cell(&grader),
         check: cell(&check),
         both: count(both),

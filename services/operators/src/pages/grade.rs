@@ -43,29 +43,45 @@ pub(crate) struct GradePage {
     then: String,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>, Path(id): Path<String>) -> Result<Page<GradePage>> {
+pub(crate) async fn page(
+    State(engine): State<Engine>,
+    Path(id): Path<String>,
+) -> Result<Page<GradePage>> {
     show(&engine, parse(&id)?, None).await
 }
 
 /// Grades it again and shows the page with what that gave.
-pub(crate) async fn replay(State(engine): State<Engine>, Path(id): Path<String>) -> Result<Page<GradePage>> {
+pub(crate) async fn replay(
+    State(engine): State<Engine>,
+    Path(id): Path<String>,
+) -> Result<Page<GradePage>> {
     let id = parse(&id)?;
     let replay = engine.replay(id).await?;
     show(&engine, id, Some(Again::from(&replay))).await
 }
 
 /// Keeps what the operator said, and goes on: to the next grade of the queue, or back to this one.
-pub(crate) async fn adjudicate(State(engine): State<Engine>, Path(id): Path<String>, form: String) -> Result<Redirect> {
+pub(crate) async fn adjudicate(
+    State(engine): State<Engine>,
+    Path(id): Path<String>,
+    form: String,
+) -> Result<Redirect> {
     let id = parse(&id)?;
     let form = Pairs::read(&form);
     let pass = match form.get("word") {
         Some("right") => true,
         Some("wrong") => false,
-        _ => return Err(Failure::parameter("`word` is `right` or `wrong`: what is true of the completion")),
+        _ => {
+            return Err(Failure::parameter(
+                "`word` is `right` or `wrong`: what is true of the completion",
+            ));
+        }
     };
     let note = form.get("note").map(str::to_owned);
     if note.as_ref().is_some_and(|note| note.len() > LONGEST_NOTE) {
-        return Err(Failure::parameter(format!("the note is longer than {LONGEST_NOTE} bytes; shorten it")));
+        return Err(Failure::parameter(format!(
+            "the note is longer than {LONGEST_NOTE} bytes; shorten it"
+        )));
     }
     engine.adjudicate(id, pass, note, CALLER).await?;
     match form.get("then") {
@@ -79,24 +95,39 @@ pub(crate) async fn adjudicate(State(engine): State<Engine>, Path(id): Path<Stri
 
 async fn show(engine: &Engine, id: GradeId, again: Option<Again>) -> Result<Page<GradePage>> {
     let (_, view) = read(store(engine)?.as_ref(), id).await?;
-    Ok(Page(GradePage { place: Place::Grades, view, again, then: String::new() }))
+    Ok(Page(GradePage {
+        place: Place::Grades,
+        view,
+        again,
+        then: String::new(),
+    }))
 }
 
 /// The id of a grade, from the path.
 pub(crate) fn parse(id: &str) -> Result<GradeId> {
-    id.parse().map_err(|error| Failure::parameter(format!("{error}")))
+    id.parse()
+        .map_err(|error| Failure::parameter(format!("{error}")))
 }
 
 impl From<&Replay> for Again {
     fn from(replay: &Replay) -> Self {
         let side = |side: &assay_engine::Side| Side {
-            badge: Badge::new(&side.outcome, side.verdict.as_deref(), side.score.map(|score| score > 0.0)),
+            badge: Badge::new(
+                &side.outcome,
+                side.verdict.as_deref(),
+                side.score.map(|score| score > 0.0),
+            ),
             grader: cell(&side.grader),
             score: maybe(side.score),
         };
         let grade = replay.outcome.grade();
-        let evidence = grade.map(|grade| Fact::all(grade.evidence.as_map())).unwrap_or_default();
-        let fault = replay.outcome.fault().map(|fault| Fact::one("message", &fault.message));
+        let evidence = grade
+            .map(|grade| Fact::all(grade.evidence.as_map()))
+            .unwrap_or_default();
+        let fault = replay
+            .outcome
+            .fault()
+            .map(|fault| Fact::one("message", &fault.message));
         Self {
             flipped: replay.flipped(),
             then: side(&replay.then),

@@ -33,10 +33,15 @@ pub(crate) struct Grades {
     next: Option<String>,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery) -> Result<Page<Grades>> {
+pub(crate) async fn page(
+    State(engine): State<Engine>,
+    RawQuery(query): RawQuery,
+) -> Result<Page<Grades>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     let listing = Listing::read(&pairs)?;
-    let page = store(&engine)?.grades(&listing.filter, listing.before, ROWS).await?;
+    let page = store(&engine)?
+        .grades(&listing.filter, listing.before, ROWS)
+        .await?;
     let fields = fields(&engine, &pairs);
     Ok(Page(Grades {
         place: Place::Grades,
@@ -50,7 +55,11 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
 
 fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    let graders: Vec<String> = engine.graders().iter().map(|grader| grader.spec().name.to_owned()).collect();
+    let graders: Vec<String> = engine
+        .graders()
+        .iter()
+        .map(|grader| grader.spec().name.to_owned())
+        .collect();
     let mut verdicts: Vec<String> = engine
         .graders()
         .iter()
@@ -66,7 +75,11 @@ fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
         ("channel", "math/default", Vec::new()),
         ("outcome", "", words(&["graded", "ungradable", "failed"])),
         ("verdict", "", verdicts),
-        ("appeal", "", words(&["overturned", "upheld", "disagreed", "unjudged"])),
+        (
+            "appeal",
+            "",
+            words(&["overturned", "upheld", "disagreed", "unjudged"]),
+        ),
         ("id", "of the item", Vec::new()),
         ("group", "as sent", Vec::new()),
         ("batch", "id of the batch", Vec::new()),
@@ -82,7 +95,12 @@ fn fields(engine: &Engine, pairs: &Pairs) -> Vec<Field> {
         if !choices.is_empty() && !value.is_empty() && !choices.contains(&value) {
             choices.push(value.clone());
         }
-        Field { name, hint, value, choices }
+        Field {
+            name,
+            hint,
+            value,
+            choices,
+        }
     })
     .collect()
 }

@@ -38,17 +38,26 @@ pub(crate) struct Home {
 pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Home>> {
     let store = store(&engine)?;
     let runs = store.runs(ROWS).await?;
-    let failed = GradeFilter { outcome: Some("failed".to_owned()), ..GradeFilter::default() };
+    let failed = GradeFilter {
+        outcome: Some("failed".to_owned()),
+        ..GradeFilter::default()
+    };
     let failed = store.grades(&failed, None, ROWS).await?;
     let ledger = engine.channels().await?;
     let concerns = ledger.reports().filter_map(|report| {
         let why = match &report.uncorrected {
-            _ if report.drift.drifting => "its checks disagree more or less often than they did".to_owned(),
+            _ if report.drift.drifting => {
+                "its checks disagree more or less often than they did".to_owned()
+            }
             Some(reason) => format!("scores are not corrected: {reason}").replace('`', ""),
             None => return None,
         };
         let channel = cell(&format!("{}@{}", report.channel, report.version));
-        Some(Concern { channel, queue: link("/ui/queue", &[("channel", Some(&report.channel))]), why })
+        Some(Concern {
+            channel,
+            queue: link("/ui/queue", &[("channel", Some(&report.channel))]),
+            why,
+        })
     });
     Ok(Page(Home {
         place: Place::Home,

@@ -12,5 +12,6 @@ pub(crate) mod run;
 pub(crate) mod runs;
 pub(crate) mod suspects;
 
-/// Newest grades that pages look through where the record keeps no sums: enough to see a habit, few enough to read at once.
+/// Newest grades that pages look through where the record keeps no sums: enough to see a habit, few
+/// enough to read at once.
 pub(crate) const NEWEST: u32 = 1_000;

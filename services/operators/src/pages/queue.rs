@@ -1,4 +1,5 @@
-//! Which verdict shall somebody look at next? Grades are drawn by lot, so that what is said of them holds for their channel.
+//! Which verdict shall somebody look at next? Grades are drawn by lot, so that what is said of them
+//! holds for their channel.
 
 use askama::Template;
 use assay_core::GradeId;
@@ -53,7 +54,10 @@ pub(crate) struct Drawn {
 }
 
 /// The queue: what to draw from, and what was said last.
-pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery) -> Result<Page<Queue>> {
+pub(crate) async fn page(
+    State(engine): State<Engine>,
+    RawQuery(query): RawQuery,
+) -> Result<Page<Queue>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.known(&["channel", "passes", "judged", "empty"])?;
     let draws = draws(&pairs)?;
@@ -62,14 +66,21 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
     let said = words.iter().map(|word| Said {
         address: format!("/ui/grades/{}", word.grade),
         channel: cell(&format!("{}@{}", word.channel, word.version)),
-        graded: if word.graded_pass { "passed" } else { "refused" },
+        graded: if word.graded_pass {
+            "passed"
+        } else {
+            "refused"
+        },
         agrees: word.graded_pass == word.pass,
         word: Word::from(word),
     });
     Ok(Page(Queue {
         place: Place::Queue,
         channels: ledger.reports().map(ChannelRow::from).collect(),
-        passes: draws.passes.map(|passes| passes.to_string()).unwrap_or_default(),
+        passes: draws
+            .passes
+            .map(|passes| passes.to_string())
+            .unwrap_or_default(),
         judged: draws.judged,
         chosen: draws.channel.unwrap_or_default(),
         empty: pairs.get("empty").is_some(),
@@ -101,8 +112,14 @@ pub(crate) async fn drawn(
         channel: channel.map(ChannelRow::from),
         back: address("/ui/queue", &draws),
         // Never empty: the form goes back to the grade otherwise.
-        choices: form_urlencoded::parse(then.as_bytes()).into_owned().collect(),
-        then: if then.is_empty() { "channel=".to_owned() } else { then },
+        choices: form_urlencoded::parse(then.as_bytes())
+            .into_owned()
+            .collect(),
+        then: if then.is_empty() {
+            "channel=".to_owned()
+        } else {
+            then
+        },
     }))
 }
 
@@ -125,7 +142,9 @@ pub(crate) fn draws(pairs: &Pairs) -> Result<Draws> {
         None => Ok(None),
         Some("true") => Ok(Some(true)),
         Some("false") => Ok(Some(false)),
-        Some(other) => Err(Failure::parameter(format!("`{name}` is `true` or `false`, not `{other}`"))),
+        Some(other) => Err(Failure::parameter(format!(
+            "`{name}` is `true` or `false`, not `{other}`"
+        ))),
     };
     Ok(Draws {
         channel: pairs.get("channel").map(str::to_owned),
@@ -137,5 +156,12 @@ pub(crate) fn draws(pairs: &Pairs) -> Result<Draws> {
 fn address(path: &str, draws: &Draws) -> String {
     let passes = draws.passes.map(|passes| passes.to_string());
     let judged = draws.judged.then_some("true");
-    link(path, &[("channel", draws.channel.as_deref()), ("passes", passes.as_deref()), ("judged", judged)])
+    link(
+        path,
+        &[
+            ("channel", draws.channel.as_deref()),
+            ("passes", passes.as_deref()),
+            ("judged", judged),
+        ],
+    )
 }

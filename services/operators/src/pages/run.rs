@@ -19,7 +19,8 @@ use crate::show::{bytes, cell, count, maybe, percent, span, time};
 /// Newest steps told in numbers below the charts.
 const TOLD: usize = 20;
 
-/// Places of colours in the style sheet, after which they are used again: for anything, for what passes and for what does not.
+/// Places of colours in the style sheet, after which they are used again: for anything, for what
+/// passes and for what does not.
 const ANY: &[usize] = &[0, 1, 2, 3, 4, 5, 6, 7];
 const PASSES: &[usize] = &[2, 6, 0];
 const OTHERS: &[usize] = &[3, 1, 4, 5, 7];
@@ -62,13 +63,19 @@ pub(crate) struct Run {
     causes: Vec<(String, String)>,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery) -> Result<Page<Run>> {
+pub(crate) async fn page(
+    State(engine): State<Engine>,
+    RawQuery(query): RawQuery,
+) -> Result<Page<Run>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.known(&["name"])?;
-    let name = pairs.get("name").ok_or_else(|| Failure::parameter("`name` is missing: the name of a run"))?;
+    let name = pairs
+        .get("name")
+        .ok_or_else(|| Failure::parameter("`name` is missing: the name of a run"))?;
     let store = store(&engine)?;
     let summary = store.run(name).await?;
-    let summary = summary.ok_or_else(|| Failure::not_found(format!("the record has no run `{name}`")))?;
+    let summary =
+        summary.ok_or_else(|| Failure::not_found(format!("the record has no run `{name}`")))?;
     let width = chart::width(summary.last_step);
     let steps = store.run_steps(name, width).await?;
     let mut all = Counted::default();
@@ -81,7 +88,12 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
         facts: facts(&summary, &all),
         charts: charts(&steps, &all, width, &passes(&engine)),
         width,
-        steps: steps.iter().rev().take(TOLD).map(|(step, counted)| row(name, *step, width, counted)).collect(),
+        steps: steps
+            .iter()
+            .rev()
+            .take(TOLD)
+            .map(|(step, counted)| row(name, *step, width, counted))
+            .collect(),
         causes: causes(&all),
     }))
 }
@@ -90,7 +102,11 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
     let hits: u64 = all.words_of(Topic::Cache).map(|(_, grades)| grades).sum();
     vec![
         ("grades", count(run.grades)),
-        ("last step", run.last_step.map_or_else(|| "–".to_owned(), |step| step.to_string())),
+        (
+            "last step",
+            run.last_step
+                .map_or_else(|| "–".to_owned(), |step| step.to_string()),
+        ),
         ("passed", percent(run.passed, run.graded)),
         ("mean score", maybe(run.mean_score)),
         ("mean reward", maybe(all.sums(Number::Reward).mean())),
@@ -104,12 +120,21 @@ fn facts(run: &RunSummary, all: &Counted) -> Vec<(&'static str, String)> {
 
 /// Verdicts that are passes.
 fn passes(engine: &Engine) -> BTreeSet<String> {
-    let verdicts = engine.graders().iter().flat_map(|grader| grader.spec().verdicts);
-    verdicts.filter(|verdict| verdict.pass == Some(true)).map(|verdict| verdict.verdict.to_string()).collect()
+    let verdicts = engine
+        .graders()
+        .iter()
+        .flat_map(|grader| grader.spec().verdicts);
+    verdicts
+        .filter(|verdict| verdict.pass == Some(true))
+        .map(|verdict| verdict.verdict.to_string())
+        .collect()
 }
 
 fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -> Vec<Chart> {
-    let numbered: Vec<(i64, &Counted)> = steps.iter().filter_map(|(step, counted)| Some(((*step)?, counted))).collect();
+    let numbered: Vec<(i64, &Counted)> = steps
+        .iter()
+        .filter_map(|(step, counted)| Some(((*step)?, counted)))
+        .collect();
     let rewards: Vec<_> = numbered
         .iter()
         .filter_map(|(step, counted)| {
@@ -121,14 +146,40 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
         .iter()
         .map(|(step, counted)| {
             let bins = counted.bins(Number::Reward);
-            (*step, bins.map(|(bin, sums)| (Number::Reward.bin_start(bin), sums.count)).collect())
+            (
+                *step,
+                bins.map(|(bin, sums)| (Number::Reward.bin_start(bin), sums.count))
+                    .collect(),
+            )
         })
         .collect();
-    let chart = |title, about, svg, parts| Chart { title, about, svg, parts };
+    let chart = |title, about, svg, parts| Chart {
+        title,
+        about,
+        svg,
+        parts,
+    };
     let mut charts = vec![
-        chart("Reward", "mean, within one standard deviation", band("reward by step", width, &rewards), Vec::new()),
-        chart("Rewards", "histogram of each step", heat("rewards by step", width, 0.1, &histograms), Vec::new()),
-        words("Outcomes", "share of items", &parts(Topic::Outcome, all, passes), Topic::Outcome, &numbered, width),
+        chart(
+            "Reward",
+            "mean, within one standard deviation",
+            band("reward by step", width, &rewards),
+            Vec::new(),
+        ),
+        chart(
+            "Rewards",
+            "histogram of each step",
+            heat("rewards by step", width, 0.1, &histograms),
+            Vec::new(),
+        ),
+        words(
+            "Outcomes",
+            "share of items",
+            &parts(Topic::Outcome, all, passes),
+            Topic::Outcome,
+            &numbered,
+            width,
+        ),
         words(
             "Verdicts",
             "share of graded items",
@@ -137,10 +188,36 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
             &numbered,
             width,
         ),
-        words("Causes", "of items without a score", &parts(Topic::Cause, all, passes), Topic::Cause, &numbered, width),
-        words("Graders", "share of items", &parts(Topic::Grader, all, passes), Topic::Grader, &numbered, width),
-        times("Grading", "time each item took", Number::GradeUs, &numbered, width),
-        times("Waiting", "time until a worker took each item", Number::QueueUs, &numbered, width),
+        words(
+            "Causes",
+            "of items without a score",
+            &parts(Topic::Cause, all, passes),
+            Topic::Cause,
+            &numbered,
+            width,
+        ),
+        words(
+            "Graders",
+            "share of items",
+            &parts(Topic::Grader, all, passes),
+            Topic::Grader,
+            &numbered,
+            width,
+        ),
+        times(
+            "Grading",
+            "time each item took",
+            Number::GradeUs,
+            &numbered,
+            width,
+        ),
+        times(
+            "Waiting",
+            "time until a worker took each item",
+            Number::QueueUs,
+            &numbered,
+            width,
+        ),
         cached(&numbered, width),
         lengths(&numbered, width),
     ];
@@ -152,7 +229,11 @@ fn charts(steps: &Steps, all: &Counted, width: i64, passes: &BTreeSet<String>) -
 fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String, usize)> {
     let mut names: Vec<(&str, u64)> = all.words_of(topic).collect();
     names.sort_by_key(|(name, grades)| (std::cmp::Reverse(*grades), *name));
-    let (mut good, mut bad, mut any) = (PASSES.iter().cycle(), OTHERS.iter().cycle(), ANY.iter().cycle());
+    let (mut good, mut bad, mut any) = (
+        PASSES.iter().cycle(),
+        OTHERS.iter().cycle(),
+        ANY.iter().cycle(),
+    );
     let mut colour = |name: &str| match (topic, name) {
         // Outcomes say the same in the same colour on every page.
         (Topic::Outcome, "graded") => Some(&2),
@@ -162,7 +243,10 @@ fn parts(topic: Topic, all: &Counted, passes: &BTreeSet<String>) -> Vec<(String,
         (Topic::Verdict, _) => bad.next(),
         _ => any.next(),
     };
-    names.into_iter().map(|(name, _)| (name.to_owned(), colour(name).copied().unwrap_or_default())).collect()
+    names
+        .into_iter()
+        .map(|(name, _)| (name.to_owned(), colour(name).copied().unwrap_or_default()))
+        .collect()
 }
 
 /// The mix of a topic's words.
@@ -175,54 +259,149 @@ fn words(
     width: i64,
 ) -> Chart {
     let column = |(step, counted): &(i64, &Counted)| {
-        let of = |name: &str| counted.words_of(topic).find(|(word, _)| *word == name).map_or(0, |(_, grades)| grades);
+        let of = |name: &str| {
+            counted
+                .words_of(topic)
+                .find(|(word, _)| *word == name)
+                .map_or(0, |(_, grades)| grades)
+        };
         (*step, parts.iter().map(|(name, _)| of(name)).collect())
     };
     let columns: Vec<_> = steps.iter().map(column).collect();
-    let svg = if parts.is_empty() { Svg::new() } else { shares(title, width, &columns, parts) };
-    Chart { title, about, svg, parts: parts.iter().map(|(name, colour)| (cell(name), *colour)).collect() }
+    let svg = if parts.is_empty() {
+        Svg::new()
+    } else {
+        shares(title, width, &columns, parts)
+    };
+    Chart {
+        title,
+        about,
+        svg,
+        parts: parts
+            .iter()
+            .map(|(name, colour)| (cell(name), *colour))
+            .collect(),
+    }
 }
 
-fn times(title: &'static str, about: &'static str, number: Number, steps: &[(i64, &Counted)], width: i64) -> Chart {
-    let at = |share: f64| steps.iter().map(|(_, counted)| counted.quantile(number, share)).collect();
-    let two = [Line { name: "median", colour: 0, values: at(0.5) }, Line { name: "95 %", colour: 1, values: at(0.95) }];
+fn times(
+    title: &'static str,
+    about: &'static str,
+    number: Number,
+    steps: &[(i64, &Counted)],
+    width: i64,
+) -> Chart {
+    let at = |share: f64| {
+        steps
+            .iter()
+            .map(|(_, counted)| counted.quantile(number, share))
+            .collect()
+    };
+    let two = [
+        Line {
+            name: "median",
+            colour: 0,
+            values: at(0.5),
+        },
+        Line {
+            name: "95 %",
+            colour: 1,
+            values: at(0.95),
+        },
+    ];
     let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
-    Chart { title, about, svg: lines(title, width, &first, &two, span), parts: named(&two) }
+    Chart {
+        title,
+        about,
+        svg: lines(title, width, &first, &two, span),
+        parts: named(&two),
+    }
 }
 
-#[expect(clippy::cast_precision_loss, reason = "counts of grades are far below 2^52")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "counts of grades are far below 2^52"
+)]
 fn cached(steps: &[(i64, &Counted)], width: i64) -> Chart {
     let share = |(_, counted): &(i64, &Counted)| {
-        let hits: u64 = counted.words_of(Topic::Cache).map(|(_, grades)| grades).sum();
+        let hits: u64 = counted
+            .words_of(Topic::Cache)
+            .map(|(_, grades)| grades)
+            .sum();
         (counted.grades() > 0).then(|| hits as f64 / counted.grades() as f64)
     };
-    let one = [Line { name: "hits", colour: 0, values: steps.iter().map(share).collect() }];
+    let one = [Line {
+        name: "hits",
+        colour: 0,
+        values: steps.iter().map(share).collect(),
+    }];
     let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
-    let svg = lines("cache", width, &first, &one, |share| format!("{:.1} %", 100.0 * share));
-    Chart { title: "Cache", about: "share of outcomes that came from it", svg, parts: Vec::new() }
+    let svg = lines("cache", width, &first, &one, |share| {
+        format!("{:.1} %", 100.0 * share)
+    });
+    Chart {
+        title: "Cache",
+        about: "share of outcomes that came from it",
+        svg,
+        parts: Vec::new(),
+    }
 }
 
 fn lengths(steps: &[(i64, &Counted)], width: i64) -> Chart {
-    let mean = |number| steps.iter().map(|(_, counted)| counted.sums(number).mean()).collect();
+    let mean = |number| {
+        steps
+            .iter()
+            .map(|(_, counted)| counted.sums(number).mean())
+            .collect()
+    };
     let two = [
-        Line { name: "passed", colour: 2, values: mean(Number::PassedBytes) },
-        Line { name: "other", colour: 3, values: mean(Number::OtherBytes) },
+        Line {
+            name: "passed",
+            colour: 2,
+            values: mean(Number::PassedBytes),
+        },
+        Line {
+            name: "other",
+            colour: 3,
+            values: mean(Number::OtherBytes),
+        },
     ];
     let first: Vec<i64> = steps.iter().map(|(step, _)| *step).collect();
     let svg = lines("length", width, &first, &two, bytes);
-    Chart { title: "Length", about: "mean of completions that passed, and of the others", svg, parts: named(&two) }
+    Chart {
+        title: "Length",
+        about: "mean of completions that passed, and of the others",
+        svg,
+        parts: named(&two),
+    }
 }
 
 fn named(lines: &[Line]) -> Vec<(String, usize)> {
-    lines.iter().map(|line| (line.name.to_owned(), line.colour)).collect()
+    lines
+        .iter()
+        .map(|line| (line.name.to_owned(), line.colour))
+        .collect()
 }
 
 fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
-    let of = |topic, name: &str| counted.words_of(topic).filter(|(word, _)| *word == name).map(|(_, n)| n).sum();
-    let (grades, graded, passed): (u64, u64, u64) =
-        (counted.grades(), of(Topic::Outcome, "graded"), of(Topic::Pass, "pass"));
+    let of = |topic, name: &str| {
+        counted
+            .words_of(topic)
+            .filter(|(word, _)| *word == name)
+            .map(|(_, n)| n)
+            .sum()
+    };
+    let (grades, graded, passed): (u64, u64, u64) = (
+        counted.grades(),
+        of(Topic::Outcome, "graded"),
+        of(Topic::Pass, "pass"),
+    );
     let rewards = counted.sums(Number::Reward);
-    let at = |number| counted.quantile(number, 0.95).map_or_else(|| "–".to_owned(), span);
+    let at = |number| {
+        counted
+            .quantile(number, 0.95)
+            .map_or_else(|| "–".to_owned(), span)
+    };
     let shown = match step {
         None => "none".to_owned(),
         Some(step) if width == 1 => step.to_string(),
@@ -231,7 +410,8 @@ fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
     // The list of grades knows single steps only.
     let single = step.filter(|_| width == 1).map(|step| step.to_string());
     StepRow {
-        address: single.map(|step| link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))])),
+        address: single
+            .map(|step| link("/ui/grades", &[("run", Some(run)), ("step", Some(&step))])),
         step: shown,
         grades: count(grades),
         reward: maybe(rewards.mean()),
@@ -248,5 +428,8 @@ fn row(run: &str, step: Option<i64>, width: i64, counted: &Counted) -> StepRow {
 fn causes(all: &Counted) -> Vec<(String, String)> {
     let mut causes: Vec<(&str, u64)> = all.words_of(Topic::Cause).collect();
     causes.sort_by_key(|(_, grades)| std::cmp::Reverse(*grades));
-    causes.into_iter().map(|(cause, grades)| (cell(cause), count(grades))).collect()
+    causes
+        .into_iter()
+        .map(|(cause, grades)| (cell(cause), count(grades)))
+        .collect()
 }

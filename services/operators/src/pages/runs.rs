@@ -34,7 +34,9 @@ impl From<&RunSummary> for RunRow {
         Self {
             name: cell(&run.run),
             address: link("/ui/run", &[("name", Some(&run.run))]),
-            step: run.last_step.map_or_else(|| "–".to_owned(), |step| step.to_string()),
+            step: run
+                .last_step
+                .map_or_else(|| "–".to_owned(), |step| step.to_string()),
             grades: count(run.grades),
             passed: percent(run.passed, run.graded),
             score: maybe(run.mean_score),
@@ -58,5 +60,9 @@ pub(crate) struct Runs {
 pub(crate) async fn page(State(engine): State<Engine>) -> Result<Page<Runs>> {
     let runs = store(&engine)?.runs(MOST).await?;
     let more = runs.len() == MOST as usize;
-    Ok(Page(Runs { place: Place::Runs, runs: runs.iter().map(RunRow::from).collect(), more }))
+    Ok(Page(Runs {
+        place: Place::Runs,
+        runs: runs.iter().map(RunRow::from).collect(),
+        more,
+    }))
 }

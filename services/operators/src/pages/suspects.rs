@@ -1,5 +1,6 @@
-//! Who may be gaming the graders? Habits that honest completions seldom have: one answer to many questions, passing texts that reach for
-//! the grader, completions that grow or shrink while they pass. They are reasons to look, not verdicts.
+//! Who may be gaming the graders? Habits that honest completions seldom have: one answer to many
+//! questions, passing texts that reach for the grader, completions that grow or shrink while they
+//! pass. They are reasons to look, not verdicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,20 +75,38 @@ pub(crate) struct Suspects {
     lengths: Vec<(&'static str, String, String, String, bool)>,
 }
 
-pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery) -> Result<Page<Suspects>> {
+pub(crate) async fn page(
+    State(engine): State<Engine>,
+    RawQuery(query): RawQuery,
+) -> Result<Page<Suspects>> {
     let pairs = Pairs::read(query.as_deref().unwrap_or_default());
     pairs.known(&["run"])?;
     let store = store(&engine)?;
-    let runs: Vec<String> = store.runs(50).await?.into_iter().map(|run| run.run).collect();
-    let run = pairs.get("run").map(str::to_owned).or_else(|| runs.first().cloned());
-    let filter = GradeFilter { run: run.clone(), ..GradeFilter::default() };
+    let runs: Vec<String> = store
+        .runs(50)
+        .await?
+        .into_iter()
+        .map(|run| run.run)
+        .collect();
+    let run = pairs
+        .get("run")
+        .map(str::to_owned)
+        .or_else(|| runs.first().cloned());
+    let filter = GradeFilter {
+        run: run.clone(),
+        ..GradeFilter::default()
+    };
     let newest = store.grades(&filter, None, NEWEST).await?.grades;
     let summary = match &run {
         Some(run) => store.run(run).await?,
         None => None,
     };
     let steps = match &summary {
-        Some(summary) => store.run_steps(&summary.run, chart::width(summary.last_step)).await?,
+        Some(summary) => {
+            store
+                .run_steps(&summary.run, chart::width(summary.last_step))
+                .await?
+        }
         None => Steps::new(),
     };
     let answers: Vec<Option<String>> = newest.iter().map(answer).collect();
@@ -102,12 +121,15 @@ pub(crate) async fn page(State(engine): State<Engine>, RawQuery(query): RawQuery
     }))
 }
 
-/// The answer that a grader extracted from a completion. The rest of the evidence is dropped, because it may list many
-/// tests.
+/// The answer that a grader extracted from a completion. The rest of the evidence is dropped,
+/// because it may list many tests.
 fn answer(grade: &GradeRecord) -> Option<String> {
     let evidence: Value = serde_json::from_str(grade.evidence_json.as_deref()?).ok()?;
     let names = ["extracted", "program", "statement", "document"];
-    names.iter().find_map(|name| evidence[*name].as_str()).map(str::to_owned)
+    names
+        .iter()
+        .find_map(|name| evidence[*name].as_str())
+        .map(str::to_owned)
 }
 
 /// Answers that stand in many groups, those in most first.
@@ -135,9 +157,12 @@ fn same(grades: &[GradeRecord], read: &[Option<String>]) -> Vec<Same> {
         }
         seen.example.get_or_insert(grade);
     }
-    // One question asked in several groups has one answer rightly; only several questions make it odd.
-    let mut odd: Vec<_> =
-        answers.into_iter().filter(|(_, seen)| seen.groups.len().min(seen.tasks.len()) >= LEAST_GROUPS).collect();
+    // One question asked in several groups has one answer rightly; only several questions make it
+    // odd.
+    let mut odd: Vec<_> = answers
+        .into_iter()
+        .filter(|(_, seen)| seen.groups.len().min(seen.tasks.len()) >= LEAST_GROUPS)
+        .collect();
     odd.sort_by_key(|(answer, seen)| (std::cmp::Reverse(seen.groups.len()), *answer));
     let row = |(answer, seen): (&str, Seen<'_>)| Same {
         answer: cell(answer),
@@ -145,37 +170,61 @@ fn same(grades: &[GradeRecord], read: &[Option<String>]) -> Vec<Same> {
         grades: count(seen.grades),
         passed: percent(seen.passed, seen.grades),
         reward: maybe(seen.rewards.mean()),
-        example: seen.example.map(|grade| format!("/ui/grades/{}", grade.grade)).unwrap_or_default(),
+        example: seen
+            .example
+            .map(|grade| format!("/ui/grades/{}", grade.grade))
+            .unwrap_or_default(),
     };
     odd.into_iter().take(ROWS).map(row).collect()
 }
 
 fn reaching(grades: &[GradeRecord], read: &[Option<String>]) -> Vec<Reaching> {
     let signal = |answer: &str| SIGNALS.iter().find(|(needle, _)| answer.contains(needle));
-    let passing = grades.iter().zip(read).filter(|(grade, _)| grade.pass == Some(true));
+    let passing = grades
+        .iter()
+        .zip(read)
+        .filter(|(grade, _)| grade.pass == Some(true));
     let found = passing.filter_map(|(grade, answer)| {
         let (signal, why) = signal(answer.as_deref()?)?;
-        Some(Reaching { signal, why, row: Row::from(grade) })
+        Some(Reaching {
+            signal,
+            why,
+            row: Row::from(grade),
+        })
     });
     found.take(ROWS).collect()
 }
 
 /// Mean lengths in the first and the last tenth of the steps.
 fn lengths(steps: &Steps) -> Vec<(&'static str, String, String, String, bool)> {
-    let numbered: Vec<_> = steps.iter().filter(|(step, _)| step.is_some()).map(|(_, counted)| counted).collect();
+    let numbered: Vec<_> = steps
+        .iter()
+        .filter(|(step, _)| step.is_some())
+        .map(|(_, counted)| counted)
+        .collect();
     let tenth = numbered.len().div_ceil(10);
     let mean = |part: &[&assay_core::chart::Counted], number| {
         let mut sums = Sums::default();
-        part.iter().for_each(|counted| sums.add(&counted.sums(number)));
+        part.iter()
+            .for_each(|counted| sums.add(&counted.sums(number)));
         sums.mean()
     };
-    let sides = [("that passed", Number::PassedBytes), ("that did not", Number::OtherBytes)];
+    let sides = [
+        ("that passed", Number::PassedBytes),
+        ("that did not", Number::OtherBytes),
+    ];
     let row = |(side, number): (&'static str, Number)| {
         let first = mean(numbered.get(..tenth)?, number)?;
         let last = mean(numbered.get(numbered.len() - tenth..)?, number)?;
         let ratio = last / first.max(1.0);
         let odd = !(1.0 / DRIFT..=DRIFT).contains(&ratio);
-        Some((side, bytes(first), bytes(last), format!("{ratio:.2} ×"), odd))
+        Some((
+            side,
+            bytes(first),
+            bytes(last),
+            format!("{ratio:.2} ×"),
+            odd,
+        ))
     };
     sides.into_iter().filter_map(row).collect()
 }

@@ -1,4 +1,5 @@
-//! Reads of runs: their totals, and what is summed and counted of their steps, those of waiting entries added.
+//! Reads of runs: their totals, and what is summed and counted of their steps, those of waiting
+//! entries added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,21 +14,32 @@ use crate::totals::RunTotals;
 
 impl Sources<'_> {
     pub(crate) async fn run(&self, run: &str) -> Result<Option<RunSummary>, StoreError> {
-        let of_run = |digest: &Digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0;
+        let of_run =
+            |digest: &Digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0;
         let totals = self.totals(of_run, 0, &[run.into()]).await?;
         Ok(totals.get(run).and_then(|totals| totals.summary(run)))
     }
 
     pub(crate) async fn runs(&self, limit: u32) -> Result<Vec<RunSummary>, StoreError> {
-        let runs = self.totals(|digest| digest.run.is_some() && digest.totals.grades > 0, limit, &[]).await?;
-        let mut summaries: Vec<RunSummary> = runs.iter().filter_map(|(run, totals)| totals.summary(run)).collect();
+        let runs = self
+            .totals(
+                |digest| digest.run.is_some() && digest.totals.grades > 0,
+                limit,
+                &[],
+            )
+            .await?;
+        let mut summaries: Vec<RunSummary> = runs
+            .iter()
+            .filter_map(|(run, totals)| totals.summary(run))
+            .collect();
         // Stable: runs last used at the same time stay in the order of their names.
         summaries.sort_by_key(|summary| std::cmp::Reverse(summary.last_us));
         summaries.truncate(limit as usize);
         Ok(summaries)
     }
 
-    /// Totals of the last used runs, at most `limit`, of those `named`, and of those that have waiting entries which pass.
+    /// Totals of the last used runs, at most `limit`, of those `named`, and of those that have
+    /// waiting entries which pass.
     async fn totals(
         &self,
         passes: impl Fn(&Digest) -> bool,
@@ -38,7 +50,8 @@ impl Sources<'_> {
         let waiting = items.iter().filter_map(|item| item.digest.run.clone());
         let named: BTreeSet<Arc<str>> = waiting.chain(named.iter().cloned()).collect();
         let named: Vec<Arc<str>> = named.into_iter().collect();
-        let mut runs: BTreeMap<Arc<str>, RunTotals> = snapshot.runs(limit, &named).await?.into_iter().collect();
+        let mut runs: BTreeMap<Arc<str>, RunTotals> =
+            snapshot.runs(limit, &named).await?.into_iter().collect();
         let groups = by_batch(items);
         for chunk in groups.chunks(LOOKUP) {
             let present = snapshot.present(&batches(chunk)).await?;
@@ -50,8 +63,11 @@ impl Sources<'_> {
                     continue;
                 };
                 let alone = group.len() == 1 && !present.contains_key(&first.digest.batch);
-                let totals =
-                    if alone { first.digest.totals.clone() } else { RunTotals::of(&fresh(group, &present).await?) };
+                let totals = if alone {
+                    first.digest.totals.clone()
+                } else {
+                    RunTotals::of(&fresh(group, &present).await?)
+                };
                 runs.entry(run.clone()).or_default().add(&totals);
             }
         }
@@ -59,8 +75,9 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn run_steps(&self, run: &str, width: i64) -> Result<Steps, StoreError> {
-        let (items, mut snapshot) =
-            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
+        let (items, mut snapshot) = self
+            .view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0)
+            .await?;
         let mut steps = snapshot.run_steps(run, width).await?;
         for (loaded, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
             if !fresh.is_empty() {
@@ -72,10 +89,15 @@ impl Sources<'_> {
     }
 
     pub(crate) async fn run_series(&self, run: &str) -> Result<Rollups, StoreError> {
-        let (items, mut snapshot) =
-            self.view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0).await?;
+        let (items, mut snapshot) = self
+            .view(|digest| digest.run.as_deref() == Some(run) && digest.totals.grades > 0)
+            .await?;
         let mut rollups = snapshot.run_series(run).await?;
-        for grade in fresh_by_entry(items, snapshot.as_mut()).await?.iter().flat_map(|(_, fresh)| fresh) {
+        for grade in fresh_by_entry(items, snapshot.as_mut())
+            .await?
+            .iter()
+            .flat_map(|(_, fresh)| fresh)
+        {
             rollups.entry(RollupKey::of(grade)).or_default().push(grade);
         }
         Ok(rollups)

@@ -1,8 +1,10 @@
-//! Stores the entries that the database rejected: one file for each in the spool's folder, with its frame and the
-//! reason. The writer decides what is set aside, and the operator decides when it is applied.
+//! Stores the entries that the database rejected: one file for each in the spool's folder, with its
+//! frame and the reason. The writer decides what is set aside, and the operator decides when it is
+//! applied.
 //!
-//! A file is synced to disk before the progress moves past its entry. After a crash between the two, the entry is
-//! retried; if it is rejected again, the same file is written, because its name is the entry's position.
+//! A file is synced to disk before the progress moves past its entry. After a crash between the
+//! two, the entry is retried; if it is rejected again, the same file is written, because its name
+//! is the entry's position.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -53,15 +55,22 @@ pub(crate) struct Aside {
 
 impl Aside {
     pub(crate) fn of(folder: &Folder) -> Self {
-        Self { path: folder.path.join(FOLDER), seal: folder.seal() }
+        Self {
+            path: folder.path.join(FOLDER),
+            seal: folder.seal(),
+        }
     }
 
     /// The files of the spool in this folder, for counting only.
     pub(crate) fn at(spool: &Path) -> Self {
-        Self { path: spool.join(FOLDER), seal: Seal::PLAIN }
+        Self {
+            path: spool.join(FOLDER),
+            seal: Seal::PLAIN,
+        }
     }
 
-    /// Writes the frame of the entry that starts at `start`. It is synced to disk when this returns.
+    /// Writes the frame of the entry that starts at `start`. It is synced to disk when this
+    /// returns.
     pub(crate) fn keep(&self, start: Position, note: &Note, frame: &[u8]) -> io::Result<()> {
         if !self.path.is_dir() {
             fs::create_dir_all(&self.path)?;
@@ -83,7 +92,8 @@ impl Aside {
         self.remove(&self.path.join(format!("{}.{EXTENSION}", name(start))))
     }
 
-    /// Removes the file of an entry that was applied durably: the database keeps it after a power loss.
+    /// Removes the file of an entry that was applied durably: the database keeps it after a power
+    /// loss.
     pub(crate) fn remove_file(&self, file: &AsideFile) -> io::Result<()> {
         self.remove(&file.path).map(|_| ())
     }
@@ -96,11 +106,15 @@ impl Aside {
         }
     }
 
-    /// Start positions of the entries at or after `progress`: they are still in the spool and will be retried.
+    /// Start positions of the entries at or after `progress`: they are still in the spool and will
+    /// be retried.
     pub(crate) fn starts_from(&self, progress: Position) -> io::Result<BTreeSet<Position>> {
         let starts = self.paths()?.into_iter().filter_map(|path| {
             let (segment, byte) = path.file_stem()?.to_str()?.split_once('-')?;
-            Some(Position { segment: segment.parse().ok()?, byte: byte.parse().ok()? })
+            Some(Position {
+                segment: segment.parse().ok()?,
+                byte: byte.parse().ok()?,
+            })
         });
         Ok(starts.filter(|start| *start >= progress).collect())
     }
@@ -116,8 +130,17 @@ impl Aside {
             .into_iter()
             .map(|path| {
                 let (note, frame) = read(&path)?;
-                let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                Ok(AsideFile { name, note, bytes: frame.len() as u64, path })
+                let name = path
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
+                Ok(AsideFile {
+                    name,
+                    note,
+                    bytes: frame.len() as u64,
+                    path,
+                })
             })
             .collect()
     }
@@ -126,7 +149,11 @@ impl Aside {
     pub(crate) fn load(&self, path: &Path) -> io::Result<Loaded> {
         let (_, frame) = read(path)?;
         // Entries from segments written before frames had a key have a checksum without one.
-        let seal = if frame::measure(&Seal::PLAIN, &frame).is_some() { Seal::PLAIN } else { self.seal };
+        let seal = if frame::measure(&Seal::PLAIN, &frame).is_some() {
+            Seal::PLAIN
+        } else {
+            self.seal
+        };
         Loaded::from_frame(&seal, &frame)
     }
 
@@ -136,8 +163,13 @@ impl Aside {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let paths = files.map(|file| Ok(file?.path())).collect::<io::Result<Vec<PathBuf>>>()?;
-        let is_entry = |path: &PathBuf| path.extension().is_some_and(|extension| extension == EXTENSION);
+        let paths = files
+            .map(|file| Ok(file?.path()))
+            .collect::<io::Result<Vec<PathBuf>>>()?;
+        let is_entry = |path: &PathBuf| {
+            path.extension()
+                .is_some_and(|extension| extension == EXTENSION)
+        };
         let mut entries: Vec<PathBuf> = paths.into_iter().filter(is_entry).collect();
         entries.sort();
         Ok(entries)
@@ -159,9 +191,15 @@ fn write(path: &Path, note: &Note, frame: &[u8]) -> io::Result<()> {
 
 fn read(path: &Path) -> io::Result<(Note, Vec<u8>)> {
     let mut bytes = fs::read(path)?;
-    let end = bytes.iter().position(|byte| *byte == b'\n').unwrap_or(bytes.len());
+    let end = bytes
+        .iter()
+        .position(|byte| *byte == b'\n')
+        .unwrap_or(bytes.len());
     let note = serde_json::from_slice(&bytes[..end]).map_err(|error| {
-        io::Error::new(io::ErrorKind::InvalidData, format!("`{}` is not an entry set aside: {error}", path.display()))
+        io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("`{}` is not an entry set aside: {error}", path.display()),
+        )
     })?;
     Ok((note, bytes.split_off((end + 1).min(bytes.len()))))
 }

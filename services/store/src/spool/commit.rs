@@ -1,11 +1,14 @@
-//! Responsible for group commit: one thread that takes every append that waits, writes them with one write, waits for one
-//! `fdatasync`, makes them visible to reads and only then answers. Never reads, never touches the database.
+//! Responsible for group commit: one thread that takes every append that waits, writes them with
+//! one write, waits for one `fdatasync`, makes them visible to reads and only then answers. Never
+//! reads, never touches the database.
 //!
-//! After a failed write or `fdatasync` the segment is given up: the kernel may have dropped the pages and will not report it twice, so
-//! a second `fdatasync` that succeeds would prove nothing. What was answered before lies ahead of the failed bytes and was synced on its
-//! own; the next append starts a fresh segment.
+//! After a failed write or `fdatasync` the segment is given up: the kernel may have dropped the
+//! pages and will not report it twice, so a second `fdatasync` that succeeds would prove nothing.
+//! What was answered before lies ahead of the failed bytes and was synced on its own; the next
+//! append starts a fresh segment.
 //!
-//! A panic ends the thread. Pending and later appends then fail immediately, and [`Health`] has the reason.
+//! A panic ends the thread. Pending and later appends then fail immediately, and [`Health`] has the
+//! reason.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -40,7 +43,10 @@ const THREAD: &str = "assay-spool";
 /// Where entries are kept until the database has them.
 pub(crate) enum Journal {
     /// In segments of a folder.
-    Folder { folder: Arc<Folder>, segment_bytes: u64 },
+    Folder {
+        folder: Arc<Folder>,
+        segment_bytes: u64,
+    },
     /// Nowhere but in memory: for a database that is in memory itself.
     Memory,
 }
@@ -61,8 +67,9 @@ struct Committer {
     next: Position,
 }
 
-/// Starts the thread. It ends when the sender is dropped and everything sent before is answered. The channel has no bound of its own:
-/// each append belongs to a request, and requests are admitted within bounds.
+/// Starts the thread. It ends when the sender is dropped and everything sent before is answered.
+/// The channel has no bound of its own: each append belongs to a request, and requests are admitted
+/// within bounds.
 pub(crate) fn start(
     journal: Journal,
     first_segment: u64,
@@ -71,16 +78,29 @@ pub(crate) fn start(
     clock: Arc<dyn Clock>,
 ) -> io::Result<(Sender<Append>, JoinHandle<()>)> {
     let (sender, receiver) = channel();
-    let mut committer =
-        Committer { journal, pending, health, clock, active: None, next: Position { segment: first_segment, byte: 0 } };
+    let mut committer = Committer {
+        journal,
+        pending,
+        health,
+        clock,
+        active: None,
+        next: Position {
+            segment: first_segment,
+            byte: 0,
+        },
+    };
     let run = move || {
         // After a panic, the committer is used only to report it.
         if let Err(panic) = catch_unwind(AssertUnwindSafe(|| committer.run(&receiver))) {
             // Before the receiver is dropped, so that failed appends find the reason.
-            committer.health.spool_ended(panics::message(panic.as_ref()));
+            committer
+                .health
+                .spool_ended(panics::message(panic.as_ref()));
         }
     };
-    let thread = std::thread::Builder::new().name(THREAD.to_owned()).spawn(run)?;
+    let thread = std::thread::Builder::new()
+        .name(THREAD.to_owned())
+        .spawn(run)?;
     Ok((sender, thread))
 }
 
@@ -129,10 +149,12 @@ impl Committer {
             Err(error) => {
                 metrics::append_failed();
                 self.health.appended(Err(error.to_string()));
-                tracing::error!(%error, entries = parts.len(), "the spool could not be written: these entries are not recorded");
+                tracing::error!(%error, entries = parts.len(), "the spool could not be written: \
+                    these entries are not recorded");
                 for (_, _, answer) in parts {
                     let _ = answer.send(Err(StoreError::Unavailable(format!(
-                        "the spool cannot be written ({error}): free space on its disk or restore its folder, then send the batch again"
+                        "the spool cannot be written ({error}): free space on its disk or restore \
+                         its folder, then send the batch again"
                     ))));
                 }
             }
@@ -140,16 +162,30 @@ impl Committer {
     }
 
     /// Writes and syncs; answers where the first frame starts.
-    fn write(&mut self, frames: &[Vec<u8>], bytes: usize) -> io::Result<(Position, Option<Arc<Segment>>)> {
-        let Journal::Folder { folder, segment_bytes } = &self.journal else {
+    fn write(
+        &mut self,
+        frames: &[Vec<u8>],
+        bytes: usize,
+    ) -> io::Result<(Position, Option<Arc<Segment>>)> {
+        let Journal::Folder {
+            folder,
+            segment_bytes,
+        } = &self.journal
+        else {
             if self.pending.is_full() {
-                return Err(io::Error::other("the database is away and there is no folder to spool to"));
+                return Err(io::Error::other(
+                    "the database is away and there is no folder to spool to",
+                ));
             }
             let start = self.next;
             self.next.byte += bytes as u64;
             return Ok((start, None));
         };
-        if self.active.as_ref().is_some_and(|active| active.length >= *segment_bytes) {
+        if self
+            .active
+            .as_ref()
+            .is_some_and(|active| active.length >= *segment_bytes)
+        {
             self.active = None;
         }
         let active = match &mut self.active {
@@ -158,13 +194,20 @@ impl Committer {
                 // A number is used once, even if creating the segment fails half-way.
                 let number = self.next.segment;
                 self.next.segment += 1;
-                self.active.insert(Active { segment: folder.create(number)?, length: SEGMENT_HEADER as u64 })
+                self.active.insert(Active {
+                    segment: folder.create(number)?,
+                    length: SEGMENT_HEADER as u64,
+                })
             }
         };
         let started = self.clock.monotonic();
-        let done = active.segment.write(frames, active.length).and_then(|()| active.segment.sync());
+        let done = active
+            .segment
+            .write(frames, active.length)
+            .and_then(|()| active.segment.sync());
         if let Err(error) = done {
-            // Frames answered with an error may still be replayed, which is allowed; cutting them off keeps the next start quiet.
+            // Frames answered with an error may still be replayed, which is allowed; cutting them
+            // off keeps the next start quiet.
             let _ = active.segment.truncate(active.length);
             if active.length == SEGMENT_HEADER as u64 {
                 // It never got a frame. Left behind, it costs a name and no grade.
@@ -174,7 +217,10 @@ impl Committer {
             return Err(error);
         }
         metrics::synced(self.clock.monotonic().saturating_sub(started));
-        let start = Position { segment: active.segment.number, byte: active.length };
+        let start = Position {
+            segment: active.segment.number,
+            byte: active.length,
+        };
         active.length += bytes as u64;
         Ok((start, Some(active.segment.clone())))
     }
@@ -206,27 +252,42 @@ mod tests {
         }
     }
 
-    /// Appends `count` entries, each with a completion of `bytes`, to the folder named on stdin; returns those that
-    /// were recorded.
+    /// Appends `count` entries, each with a completion of `bytes`, to the folder named on stdin;
+    /// returns those that were recorded.
     fn append(count: u128, bytes: usize) -> Vec<u128> {
         let mut path = String::new();
         io::stdin().read_line(&mut path).unwrap();
         let folder = Arc::new(Folder::open(path.trim().as_ref(), "spool").unwrap());
         let seal = folder.seal();
         let pending = Arc::new(Pending::new(1 << 20));
-        let journal = Journal::Folder { folder, segment_bytes: 1 << 20 };
-        let (appends, thread) = start(journal, 1, pending, Arc::default(), Arc::new(Still)).unwrap();
+        let journal = Journal::Folder {
+            folder,
+            segment_bytes: 1 << 20,
+        };
+        let (appends, thread) =
+            start(journal, 1, pending, Arc::default(), Arc::new(Still)).unwrap();
         let mut recorded = Vec::new();
         for n in 0..count {
             let mut entry = Entry::of_events(n.into(), "local".into(), Vec::new(), 0);
             let content = vec![b'a'; bytes];
-            entry.bodies = vec![Body { hash: Hash::of(&content), kind: BodyKind::Text, content }];
+            entry.bodies = vec![Body {
+                hash: Hash::of(&content),
+                kind: BodyKind::Text,
+                content,
+            }];
             let contents = Contents::of(&entry.bodies, None, 0).unwrap();
             let frame = frame::encode(&seal, &entry, &contents).unwrap();
             let digest = Digest::of(&entry, &contents);
             let loaded = Arc::new(Loaded::new(Arc::new(entry), contents));
             let (answer, answered) = oneshot::channel();
-            appends.send(Append { frame, digest, loaded, answer }).unwrap();
+            appends
+                .send(Append {
+                    frame,
+                    digest,
+                    loaded,
+                    answer,
+                })
+                .unwrap();
             if answered.blocking_recv().unwrap().is_ok() {
                 recorded.push(n);
             }
@@ -251,14 +312,16 @@ mod tests {
         writeln!(io::stdout(), "\nrecorded {recorded:?}").unwrap();
     }
 
-    /// Runs a test in a process whose files have at most `blocks` blocks of 512 or 1024 bytes; returns its output.
+    /// Runs a test in a process whose files have at most `blocks` blocks of 512 or 1024 bytes;
+    /// returns its output.
     fn limited(test: &str, blocks: u32, folder: &Path) -> String {
         let mut child = Command::new("sh")
             .args(["-c", &format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\""), "sh"])
             .arg(std::env::current_exe().unwrap())
             .args(["--exact", &format!("spool::commit::tests::{test}"), "--ignored", "--nocapture"])
             .stdin(Stdio::piped())
-            // Pipes, because the limit would also apply to a file that the tests' output is redirected to.
+            // Pipes, because the limit would also apply to a file that the tests' output is
+            // redirected to.
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
@@ -276,8 +339,10 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             drop(Folder::open(folder.path(), "spool").unwrap());
             limited("child", blocks, folder.path());
-            let left: Vec<_> =
-                std::fs::read_dir(folder.path()).unwrap().map(|file| file.unwrap().file_name()).collect();
+            let left: Vec<_> = std::fs::read_dir(folder.path())
+                .unwrap()
+                .map(|file| file.unwrap().file_name())
+                .collect();
             assert_eq!(left, ["identity"]);
         }
     }
@@ -287,13 +352,26 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(Folder::open(folder.path(), "spool").unwrap());
         let output = limited("growing_child", 16, folder.path());
-        let recorded = output.lines().find_map(|line| line.strip_prefix("recorded ")).unwrap();
+        let recorded = output
+            .lines()
+            .find_map(|line| line.strip_prefix("recorded "))
+            .unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
         let pending = Pending::new(1 << 20);
         recovery::recover(&opened, Position::default(), &pending, 0).unwrap();
-        let found: Vec<u128> = pending.select(|_| true).iter().map(|item| item.digest.batch.into()).collect();
+        let found: Vec<u128> = pending
+            .select(|_| true)
+            .iter()
+            .map(|item| item.digest.batch.into())
+            .collect();
         assert_eq!(format!("{found:?}"), recorded);
-        assert!(found.len() > 4 && found.len() < 30, "some appends must fail and some succeed: {recorded}");
-        assert!(opened.segments().len() > 1, "appends continue in another segment");
+        assert!(
+            found.len() > 4 && found.len() < 30,
+            "some appends must fail and some succeed: {recorded}"
+        );
+        assert!(
+            opened.segments().len() > 1,
+            "appends continue in another segment"
+        );
     }
 }

@@ -1,12 +1,14 @@
-//! Responsible for the bytes of one entry in the spool: a frame with its length and checksum. Knows nothing of files.
+//! Responsible for the bytes of one entry in the spool: a frame with its length and checksum. Knows
+//! nothing of files.
 //!
-//! A frame is a header of [`HEADER`] bytes (magic, length of the payload, checksum of both) and the payload: the length of a head, the
-//! head (the entry without contents, in postcard), then the packs and the reply as they are. Contents stay out of the head because a
-//! scan at start needs none of them.
+//! A frame is a header of [`HEADER`] bytes (magic, length of the payload, checksum of both) and the
+//! payload: the length of a head, the head (the entry without contents, in postcard), then the
+//! packs and the reply as they are. Contents stay out of the head because a scan at start needs
+//! none of them.
 //!
-//! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and the checksum
-//! therefore depend on the spool's secret key ([`Seal`]): after damage, recovery finds only frames that this spool
-//! wrote.
+//! Contents are sent by clients, and a client may send the bytes of a frame. The magic number and
+//! the checksum therefore depend on the spool's secret key ([`Seal`]): after damage, recovery finds
+//! only frames that this spool wrote.
 
 use std::sync::Arc;
 
@@ -23,11 +25,13 @@ pub(crate) const HEADER: usize = 24;
 /// Magic number of frames without a key.
 const PLAIN_MAGIC: [u8; 4] = *b"AsFr";
 
-/// Contexts from which the magic number and the key check are derived, so that they differ from checksums.
+/// Contexts from which the magic number and the key check are derived, so that they differ from
+/// checksums.
 const MAGIC_CONTEXT: &[u8] = b"assay spool magic";
 const CHECK_CONTEXT: &[u8] = b"assay spool key check";
 
-/// Largest payload in bytes. SQLite refuses a value of more than 1,000,000,000 bytes; no value of an entry is longer than its frame.
+/// Largest payload in bytes. SQLite refuses a value of more than 1,000,000,000 bytes; no value of
+/// an entry is longer than its frame.
 const LARGEST_PAYLOAD: usize = 900_000_000;
 
 /// How to recognise the frames of a segment.
@@ -40,16 +44,23 @@ pub(crate) struct Seal {
 
 impl Seal {
     /// The seal of segments written before frames had a key.
-    pub(crate) const PLAIN: Self = Self { magic: PLAIN_MAGIC, key: None };
+    pub(crate) const PLAIN: Self = Self {
+        magic: PLAIN_MAGIC,
+        key: None,
+    };
 
     /// The seal of a spool with this key.
     pub(crate) fn keyed(key: [u8; 32]) -> Self {
         let mut magic = [0; 4];
         magic.copy_from_slice(&blake3::keyed_hash(&key, MAGIC_CONTEXT).as_bytes()[..4]);
-        Self { magic, key: Some(key) }
+        Self {
+            magic,
+            key: Some(key),
+        }
     }
 
-    /// The key check in a segment's header, which distinguishes a wrong key from damage. It does not reveal the key.
+    /// The key check in a segment's header, which distinguishes a wrong key from damage. It does
+    /// not reveal the key.
     pub(crate) fn check_value(&self) -> [u8; 16] {
         let mut value = [0; 16];
         if let Some(key) = &self.key {
@@ -67,7 +78,10 @@ impl Seal {
     }
 
     fn checksum(&self, length: &[u8], payload: &[u8]) -> [u8; 16] {
-        let mut hasher = self.key.as_ref().map_or_else(blake3::Hasher::new, blake3::Hasher::new_keyed);
+        let mut hasher = self
+            .key
+            .as_ref()
+            .map_or_else(blake3::Hasher::new, blake3::Hasher::new_keyed);
         hasher.update(length).update(payload);
         let mut checksum = [0; 16];
         checksum.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
@@ -75,7 +89,8 @@ impl Seal {
     }
 }
 
-/// The entry as the head says it. Two types of one encoding: written from borrowed rows, read into owned ones.
+/// The entry as the head says it. Two types of one encoding: written from borrowed rows, read into
+/// owned ones.
 #[derive(Serialize)]
 struct HeadRef<'a> {
     batch: BatchId,
@@ -131,14 +146,21 @@ struct ClaimHead<S> {
 /// An entry that has no frame.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FrameError {
-    #[error("an entry of {0} bytes exceeds the largest frame of the spool (900 MB); send smaller batches")]
+    #[error(
+        "an entry of {0} bytes exceeds the largest frame of the spool (900 MB); send smaller \
+         batches"
+    )]
     TooLarge(usize),
     #[error("a frame of the spool does not hold an entry: {0}")]
     Undecodable(String),
 }
 
 /// The frame of `entry`, whose bodies and reply are taken from `contents`.
-pub(crate) fn encode(seal: &Seal, entry: &Entry, contents: &Contents) -> Result<Vec<u8>, FrameError> {
+pub(crate) fn encode(
+    seal: &Seal,
+    entry: &Entry,
+    contents: &Contents,
+) -> Result<Vec<u8>, FrameError> {
     let head = HeadRef {
         batch: entry.batch,
         caller: &entry.caller,
@@ -150,7 +172,10 @@ pub(crate) fn encode(seal: &Seal, entry: &Entry, contents: &Contents) -> Result<
         packs: contents
             .packs
             .iter()
-            .map(|pack| PackHead { content: squeezed_head(&pack.squeezed), bodies: pack.bodies.as_slice() })
+            .map(|pack| PackHead {
+                content: squeezed_head(&pack.squeezed),
+                bodies: pack.bodies.as_slice(),
+            })
             .collect(),
         claim: entry.claim.as_ref().map(|claim| ClaimHead {
             caller: claim.key.caller.as_ref(),
@@ -169,7 +194,8 @@ pub(crate) fn encode(seal: &Seal, entry: &Entry, contents: &Contents) -> Result<
     let room = HEADER + 256 + entry.grades.len() * 768 + contents.bytes();
     let mut frame = Vec::with_capacity(room);
     frame.resize(HEADER + 4, 0);
-    let mut frame = postcard::to_extend(&head, frame).map_err(|error| FrameError::Undecodable(error.to_string()))?;
+    let mut frame = postcard::to_extend(&head, frame)
+        .map_err(|error| FrameError::Undecodable(error.to_string()))?;
     let head_length = frame.len() - HEADER - 4;
     for pack in &contents.packs {
         frame.extend_from_slice(&pack.squeezed.content);
@@ -197,37 +223,52 @@ pub(crate) fn measure(seal: &Seal, bytes: &[u8]) -> Option<usize> {
     (header[8..] == seal.checksum(&header[4..8], payload)).then_some(end)
 }
 
-/// Whether `bytes` start with a frame of full length, whatever its checksum: one that was damaged after it was written.
+/// Whether `bytes` start with a frame of full length, whatever its checksum: one that was damaged
+/// after it was written.
 pub(crate) fn is_complete(seal: &Seal, bytes: &[u8]) -> bool {
     let end = read_u32(bytes, 4).and_then(|length| HEADER.checked_add(length));
     bytes.starts_with(&seal.magic) && end.is_some_and(|end| end <= bytes.len())
 }
 
-/// Offset of the first whole frame in `bytes` at or after `from`. The magic number is secret, so that contents crafted
-/// to look like many frames do not cause many checksums to be computed.
+/// Offset of the first whole frame in `bytes` at or after `from`. The magic number is secret, so
+/// that contents crafted to look like many frames do not cause many checksums to be computed.
 pub(crate) fn find(seal: &Seal, bytes: &[u8], from: usize) -> Option<usize> {
     (from..bytes.len().saturating_sub(HEADER))
         .find(|&at| bytes[at..].starts_with(&seal.magic) && measure(seal, &bytes[at..]).is_some())
 }
 
-/// The entry in a whole frame whose checksum holds. Its bodies and its reply's body are left empty: they are the contents.
+/// The entry in a whole frame whose checksum holds. Its bodies and its reply's body are left empty:
+/// they are the contents.
 pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
     let bad = |text: &str| FrameError::Undecodable(text.to_owned());
     let payload = frame.get(HEADER..).ok_or_else(|| bad("it is too short"))?;
     let head_length = read_u32(payload, 0).ok_or_else(|| bad("it is too short"))?;
-    let (head, mut rest) = payload[4..].split_at_checked(head_length).ok_or_else(|| bad("its head is truncated"))?;
-    let head: Head = postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
+    let (head, mut rest) = payload[4..]
+        .split_at_checked(head_length)
+        .ok_or_else(|| bad("its head is truncated"))?;
+    let head: Head =
+        postcard::from_bytes(head).map_err(|error| FrameError::Undecodable(error.to_string()))?;
 
     let mut take = |content: &SqueezedHead| {
-        let (taken, left) =
-            rest.split_at_checked(content.stored as usize).ok_or_else(|| bad("its contents are cut off"))?;
+        let (taken, left) = rest
+            .split_at_checked(content.stored as usize)
+            .ok_or_else(|| bad("its contents are cut off"))?;
         rest = left;
-        Ok(Squeezed { codec: content.codec, size: content.size, content: taken.to_vec() })
+        Ok(Squeezed {
+            codec: content.codec,
+            size: content.size,
+            content: taken.to_vec(),
+        })
     };
     let packs = head
         .packs
         .into_iter()
-        .map(|pack| Ok(Pack { squeezed: take(&pack.content)?, bodies: pack.bodies }))
+        .map(|pack| {
+            Ok(Pack {
+                squeezed: take(&pack.content)?,
+                bodies: pack.bodies,
+            })
+        })
         .collect::<Result<_, FrameError>>()?;
     let mut reply = None;
     let claim = head
@@ -237,11 +278,17 @@ pub(crate) fn decode(frame: &[u8]) -> Result<(Entry, Contents), FrameError> {
                 reply = Some(take(content)?);
             }
             Ok::<_, FrameError>(Claim {
-                key: RequestKey { caller: claim.caller.into(), key: claim.key },
+                key: RequestKey {
+                    caller: claim.caller.into(),
+                    key: claim.key,
+                },
                 request: claim.request,
                 batch: claim.batch,
                 time_us: claim.time_us,
-                reply: claim.reply.map(|(media, _)| SealedReply { media, body: Vec::new() }),
+                reply: claim.reply.map(|(media, _)| SealedReply {
+                    media,
+                    body: Vec::new(),
+                }),
             })
         })
         .transpose()?;

@@ -1,6 +1,8 @@
-//! Claims, reads and writes the file that is the folder's lock and contains the spool's name and key.
+//! Claims, reads and writes the file that is the folder's lock and contains the spool's name and
+//! key.
 //!
-//! The name also appears in the database and in logs. The key is secret and stored only in this file; see [`Seal`].
+//! The name also appears in the database and in logs. The key is secret and stored only in this
+//! file; see [`Seal`].
 //!
 //! [`Seal`]: super::frame::Seal
 
@@ -26,7 +28,9 @@ pub(crate) struct Identity {
 
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Identity").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Identity")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -36,11 +40,17 @@ struct Found {
     key: Option<[u8; 32]>,
 }
 
-/// Creates the folder if necessary, locks it and reads its identity, or writes the missing parts of it.
+/// Creates the folder if necessary, locks it and reads its identity, or writes the missing parts of
+/// it.
 pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), OpenSpoolError> {
-    let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
+    let io = |source| OpenSpoolError::Io {
+        path: path.to_owned(),
+        source,
+    };
     let (lock, found) = open(path)?;
-    let (name, key) = found.map_or((fresh_name.to_owned(), None), |found| (found.name, found.key));
+    let (name, key) = found.map_or((fresh_name.to_owned(), None), |found| {
+        (found.name, found.key)
+    });
     if let Some(key) = key {
         return Ok((lock, Identity { name, key }));
     }
@@ -52,28 +62,43 @@ pub(super) fn claim(path: &Path, fresh_name: &str) -> Result<(File, Identity), O
 }
 
 /// Reclaims the folder for the node that used it before; `None` if it now belongs to another spool.
-pub(super) fn claim_again(path: &Path, identity: &Identity) -> Result<Option<File>, OpenSpoolError> {
+pub(super) fn claim_again(
+    path: &Path,
+    identity: &Identity,
+) -> Result<Option<File>, OpenSpoolError> {
     let (lock, found) = open(path)?;
-    if found
-        .as_ref()
-        .is_some_and(|found| found.name != identity.name || found.key.is_some_and(|key| key != identity.key))
-    {
+    if found.as_ref().is_some_and(|found| {
+        found.name != identity.name || found.key.is_some_and(|key| key != identity.key)
+    }) {
         return Ok(None);
     }
-    write(&lock, path, identity).map_err(|source| OpenSpoolError::Io { path: path.to_owned(), source })?;
+    write(&lock, path, identity).map_err(|source| OpenSpoolError::Io {
+        path: path.to_owned(),
+        source,
+    })?;
     Ok(Some(lock))
 }
 
 fn open(path: &Path) -> Result<(File, Option<Found>), OpenSpoolError> {
-    let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
+    let io = |source| OpenSpoolError::Io {
+        path: path.to_owned(),
+        source,
+    };
     fs::create_dir_all(path).map_err(io)?;
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false).mode(0o600);
+    options
+        .read(true)
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600);
     let mut lock = options.open(path.join(IDENTITY)).map_err(io)?;
     match lock.try_lock() {
         Ok(()) => {}
         Err(TryLockError::WouldBlock) => {
-            return Err(OpenSpoolError::InUse { path: path.to_owned() });
+            return Err(OpenSpoolError::InUse {
+                path: path.to_owned(),
+            });
         }
         Err(TryLockError::Error(source)) => return Err(io(source)),
     }
@@ -82,12 +107,16 @@ fn open(path: &Path) -> Result<(File, Option<Found>), OpenSpoolError> {
     let mut lines = text.lines().map(str::trim);
     let name = lines.next().unwrap_or_default().to_owned();
     let key = lines.next().and_then(read_key);
-    let found = if name.is_empty() { None } else { Some(Found { name, key }) };
+    let found = if name.is_empty() {
+        None
+    } else {
+        Some(Found { name, key })
+    };
     Ok((lock, found))
 }
 
-/// Writes the whole file. An existing name keeps its place, so an interrupted write leaves at worst a part of a key
-/// with which no frame has been written.
+/// Writes the whole file. An existing name keeps its place, so an interrupted write leaves at worst
+/// a part of a key with which no frame has been written.
 fn write(lock: &File, path: &Path, identity: &Identity) -> io::Result<()> {
     let mut text = format!("{}\n", identity.name);
     for byte in identity.key {
@@ -99,7 +128,10 @@ fn write(lock: &File, path: &Path, identity: &Identity) -> io::Result<()> {
     lock.set_len(text.len() as u64)?;
     lock.sync_all()?;
     sync_folder(path)?;
-    match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+    match path
+        .parent()
+        .filter(|parent| !parent.as_os_str().is_empty())
+    {
         Some(parent) => sync_folder(parent),
         None => Ok(()),
     }

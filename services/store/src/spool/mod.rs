@@ -1,5 +1,5 @@
-//! Responsible for the durable side: an entry is recorded once it lies in a segment file and the file is on the disk. Knows nothing
-//! of the database that follows.
+//! Responsible for the durable side: an entry is recorded once it lies in a segment file and the
+//! file is on the disk. Knows nothing of the database that follows.
 //!
 //! ```text
 //! assay.db.spool/
@@ -23,7 +23,10 @@ pub(crate) use segment::Position;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenSpoolError {
     /// Another node holds the folder's lock.
-    #[error("the spool `{path}` is used by another node: stop it, or give this one its own database and spool")]
+    #[error(
+        "the spool `{path}` is used by another node: stop it, or give this one its own database \
+         and spool"
+    )]
     InUse {
         /// The folder.
         path: PathBuf,
@@ -46,7 +49,9 @@ pub enum OpenSpoolError {
     },
     /// A segment was written under another identity.
     #[error(
-        "segment {segment} of the spool `{path}` was written with another key; restore the file `identity` of the folder from a backup, or move the segment away to start without its grades"
+        "segment {segment} of the spool `{path}` was written with another key; restore the file \
+         `identity` of the folder from a backup, or move the segment away to start without its \
+         grades"
     )]
     OtherKey {
         /// Number of the segment.
@@ -56,7 +61,8 @@ pub enum OpenSpoolError {
     },
     /// A segment was written by a release with other frames.
     #[error(
-        "segment {segment} of the spool was written by another release: start that release once and stop it again, which empties the spool"
+        "segment {segment} of the spool was written by another release: start that release once \
+         and stop it again, which empties the spool"
     )]
     OtherVersion {
         /// Number of the segment.

@@ -1,9 +1,11 @@
-//! Responsible for what a start finds in the spool: which frames are whole, which are not applied yet. Cuts off a torn tail, reports
-//! what is broken, never deletes a segment and never fails for a broken frame.
+//! Responsible for what a start finds in the spool: which frames are whole, which are not applied
+//! yet. Cuts off a torn tail, reports what is broken, never deletes a segment and never fails for a
+//! broken frame.
 //!
-//! A crash can only tear the end of the last segment, since every frame before it was synced on its own. Anything else
-//! that does not check out is damage: it is reported, and reading continues at the next whole frame, which may be in
-//! the same segment. A whole frame without a valid entry is set aside.
+//! A crash can only tear the end of the last segment, since every frame before it was synced on its
+//! own. Anything else that does not check out is damage: it is reported, and reading continues at
+//! the next whole frame, which may be in the same segment. A whole frame without a valid entry is
+//! set aside.
 
 use std::sync::Arc;
 
@@ -29,7 +31,14 @@ pub(crate) fn recover(
         if segment.number < progress.segment {
             continue;
         }
-        let recovered = recover_segment(segment, last == Some(segment.number), progress, pending, &aside, now_us);
+        let recovered = recover_segment(
+            segment,
+            last == Some(segment.number),
+            progress,
+            pending,
+            &aside,
+            now_us,
+        );
         match recovered.map_err(|error| error.at(segment.number, folder))? {
             Some(entries) => replayed += entries,
             None => folder.leave_out(segment.number),
@@ -48,7 +57,10 @@ enum SegmentError {
 impl SegmentError {
     fn at(self, segment: u64, folder: &Folder) -> OpenSpoolError {
         match self {
-            Self::OtherKey => OpenSpoolError::OtherKey { segment, path: folder.path.clone() },
+            Self::OtherKey => OpenSpoolError::OtherKey {
+                segment,
+                path: folder.path.clone(),
+            },
             Self::Io(source) => OpenSpoolError::Segment { segment, source },
             Self::OtherVersion => OpenSpoolError::OtherVersion { segment },
         }
@@ -69,7 +81,9 @@ fn recover_segment(
     match segment.check_header(&bytes) {
         Header::OtherVersion => return Err(SegmentError::OtherVersion),
         // If a whole frame follows, the key is right and the header is damaged.
-        Header::OtherKey if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() => {
+        Header::OtherKey
+            if at < bytes.len() && frame::find(&segment.seal, &bytes, at).is_none() =>
+        {
             return Err(SegmentError::OtherKey);
         }
         Header::Damaged if frame::find(&segment.seal, &bytes, 0).is_none() => {
@@ -91,8 +105,15 @@ fn recover_segment(
                 }
                 None if is_last && frame::is_complete(&segment.seal, &bytes[at..]) => {
                     let reason = "the checksum of the frame does not match its content".to_owned();
-                    let note = Note { reason, batch: None, grades: 0, time_us: now_us };
-                    aside.keep(position(segment, at), &note, &bytes[at..]).map_err(SegmentError::Io)?;
+                    let note = Note {
+                        reason,
+                        batch: None,
+                        grades: 0,
+                        time_us: now_us,
+                    };
+                    aside
+                        .keep(position(segment, at), &note, &bytes[at..])
+                        .map_err(SegmentError::Io)?;
                     report_damage(segment, at, bytes.len());
                     break;
                 }
@@ -119,7 +140,12 @@ fn recover_segment(
                 replayed += 1;
             }
             Err(error) => {
-                let note = Note { reason: error.to_string(), batch: None, grades: 0, time_us: now_us };
+                let note = Note {
+                    reason: error.to_string(),
+                    batch: None,
+                    grades: 0,
+                    time_us: now_us,
+                };
                 aside.keep(start, &note, whole).map_err(SegmentError::Io)?;
                 tracing::error!(%error, segment = segment.number, byte = start.byte, "setting aside an invalid frame of the spool");
             }
@@ -133,7 +159,8 @@ fn report_damage(segment: &Segment, from: usize, to: usize) {
         segment = segment.number,
         from,
         to,
-        "bytes of the spool are damaged and skipped: grades in them are lost unless a backup has them"
+        "bytes of the spool are damaged and skipped: grades in them are lost unless a backup has \
+         them"
     );
 }
 
@@ -152,7 +179,10 @@ fn end_at(segment: &Segment, at: usize, length: usize, is_last: bool) -> std::io
 }
 
 fn position(segment: &Segment, byte: usize) -> Position {
-    Position { segment: segment.number, byte: byte as u64 }
+    Position {
+        segment: segment.number,
+        byte: byte as u64,
+    }
 }
 
 #[cfg(test)]
@@ -195,7 +225,11 @@ mod tests {
     /// Writes segments with these bytes behind their headers.
     fn spool(path: &Path, segments: &[&[u8]]) {
         std::fs::create_dir_all(path).unwrap();
-        std::fs::write(path.join("identity"), format!("spool\n{}\n", "07".repeat(32))).unwrap();
+        std::fs::write(
+            path.join("identity"),
+            format!("spool\n{}\n", "07".repeat(32)),
+        )
+        .unwrap();
         for (number, frames) in (1..).zip(segments) {
             let bytes = [header().as_slice(), frames].concat();
             std::fs::write(path.join(format!("{number:08}.seg")), bytes).unwrap();
@@ -217,14 +251,25 @@ mod tests {
         let mut last = frame_of(2);
         let at = last.len() - 1;
         last[at] ^= 1;
-        spool(folder.path(), &[[frame_of(1), last.clone()].concat().as_slice()]);
+        spool(
+            folder.path(),
+            &[[frame_of(1), last.clone()].concat().as_slice()],
+        );
         let file = folder.path().join("00000001.seg");
         let before = std::fs::read(&file).unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
         let pending = Pending::new(1 << 20);
-        assert_eq!(recover(&opened, Position::default(), &pending, 0).unwrap(), 1);
+        assert_eq!(
+            recover(&opened, Position::default(), &pending, 0).unwrap(),
+            1
+        );
         assert_eq!(std::fs::read(&file).unwrap(), before, "nothing is cut off");
-        assert_eq!(std::fs::read_dir(folder.path().join("set-aside")).unwrap().count(), 1);
+        assert_eq!(
+            std::fs::read_dir(folder.path().join("set-aside"))
+                .unwrap()
+                .count(),
+            1
+        );
     }
 
     #[test]
@@ -235,12 +280,21 @@ mod tests {
         let text = "not a segment, but longer than the header of one\n".repeat(3);
         std::fs::write(&foreign, &text).unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
-        assert_eq!(recover(&opened, Position::default(), &Pending::new(1 << 20), 0).unwrap(), 1);
+        assert_eq!(
+            recover(&opened, Position::default(), &Pending::new(1 << 20), 0).unwrap(),
+            1
+        );
         assert_eq!(std::fs::read_to_string(&foreign).unwrap(), text);
-        assert!(opened.segments().iter().all(|segment| segment.number != 9), "it is not deleted later");
+        assert!(
+            opened.segments().iter().all(|segment| segment.number != 9),
+            "it is not deleted later"
+        );
         drop(opened);
         std::os::unix::fs::symlink(&foreign, folder.path().join("00000010.seg")).unwrap();
-        assert!(Folder::open(folder.path(), "spool").is_err(), "links are not followed");
+        assert!(
+            Folder::open(folder.path(), "spool").is_err(),
+            "links are not followed"
+        );
     }
 
     #[test]
@@ -285,7 +339,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let frames = [frame_of(1), frame_of(2)].concat();
         spool(folder.path(), &[&frame_of(0), &frames, &frame_of(3)]);
-        let progress = Position { segment: 2, byte: (SEGMENT_HEADER + frame_of(1).len()) as u64 };
+        let progress = Position {
+            segment: 2,
+            byte: (SEGMENT_HEADER + frame_of(1).len()) as u64,
+        };
         assert_eq!(recovered(folder.path(), progress), [2, 3]);
     }
 
@@ -295,12 +352,19 @@ mod tests {
         std::fs::write(folder.path().join("00000001.seg"), b"assay spool 0000").unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
         let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
-        assert!(matches!(refused, OpenSpoolError::OtherVersion { segment: 1 }));
+        assert!(matches!(
+            refused,
+            OpenSpoolError::OtherVersion { segment: 1 }
+        ));
     }
 
     /// The frame of an entry with these bytes as an uncompressed completion.
     fn frame_with(n: u128, content: Vec<u8>) -> Vec<u8> {
-        let body = Body { hash: Hash::of(&content), kind: BodyKind::Text, content };
+        let body = Body {
+            hash: Hash::of(&content),
+            kind: BodyKind::Text,
+            content,
+        };
         let contents = Contents::of(&[body], None, 0).unwrap();
         frame::encode(&Seal::keyed(KEY), &entry(n), &contents).unwrap()
     }
@@ -311,7 +375,10 @@ mod tests {
             .map(|seal| frame::encode(&seal, &entry(9), &Contents::default()).unwrap())
             .concat();
         let outer = frame_with(2, planted.clone());
-        assert!(outer.windows(planted.len()).any(|bytes| bytes == planted), "the completion is stored unchanged");
+        assert!(
+            outer.windows(planted.len()).any(|bytes| bytes == planted),
+            "the completion is stored unchanged"
+        );
         let folder = tempfile::tempdir().unwrap();
         let mut bytes = [frame_of(1), outer, frame_of(3)].concat();
         bytes[frame_of(1).len() + 5] ^= 1;
@@ -336,7 +403,10 @@ mod tests {
         let first = Folder::open(folder.path(), "other").unwrap().identity;
         assert_eq!(first.name, "spool");
         assert_ne!(first.key, [0; 32]);
-        assert_eq!(Folder::open(folder.path(), "other").unwrap().identity, first);
+        assert_eq!(
+            Folder::open(folder.path(), "other").unwrap().identity,
+            first
+        );
     }
 
     #[test]
@@ -346,7 +416,10 @@ mod tests {
         std::fs::remove_file(folder.path().join("identity")).unwrap();
         let opened = Folder::open(folder.path(), "spool").unwrap();
         let refused = recover(&opened, Position::default(), &Pending::new(1), 0).unwrap_err();
-        assert!(matches!(refused, OpenSpoolError::OtherKey { segment: 1, .. }));
+        assert!(matches!(
+            refused,
+            OpenSpoolError::OtherKey { segment: 1, .. }
+        ));
         assert!(refused.to_string().contains("restore the file `identity`"));
     }
 

@@ -1,5 +1,5 @@
-//! Responsible for the files of the spool: the folder with its lock, and the segments in it. Decides neither what is written nor when;
-//! the committing thread and the recovery do.
+//! Responsible for the files of the spool: the folder with its lock, and the segments in it.
+//! Decides neither what is written nor when; the committing thread and the recovery do.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, OpenOptions};
@@ -12,8 +12,8 @@ use super::OpenSpoolError;
 use super::frame::Seal;
 use super::identity::{self, IDENTITY, Identity};
 
-/// First bytes of every segment: the file type and the version of its frames. A change in the layout of rows requires a
-/// new version. The 16 bytes of the key check follow.
+/// First bytes of every segment: the file type and the version of its frames. A change in the
+/// layout of rows requires a new version. The 16 bytes of the key check follow.
 pub(crate) const VERSION: &[u8; 16] = b"assay spool 0003";
 
 /// The previous version, without a key: still read, but no longer written.
@@ -25,7 +25,8 @@ pub(crate) const SEGMENT_HEADER: usize = 32;
 /// Bytes of a probe: the size of a batch of a few hundred items.
 const PROBE_BYTES: usize = 256 << 10;
 
-/// Where in the spool: a segment's number and a byte of it. Positions sort in the order of appending.
+/// Where in the spool: a segment's number and a byte of it. Positions sort in the order of
+/// appending.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Position {
     pub(crate) segment: u64,
@@ -34,7 +35,10 @@ pub(crate) struct Position {
 
 impl Position {
     /// After every entry. Used for entries without a place in the spool, which no progress covers.
-    pub(crate) const LAST: Self = Self { segment: u64::MAX, byte: u64::MAX };
+    pub(crate) const LAST: Self = Self {
+        segment: u64::MAX,
+        byte: u64::MAX,
+    };
 }
 
 /// Tells one file from another while it is open: after that, its number may be given to a new one.
@@ -46,11 +50,15 @@ pub(crate) struct FileId {
 
 impl FileId {
     pub(crate) fn of(file: &Metadata) -> Self {
-        Self { device: file.dev(), inode: file.ino() }
+        Self {
+            device: file.dev(),
+            inode: file.ino(),
+        }
     }
 }
 
-/// One file of frames. Its handle stays open while anything still needs to read from it, whether or not it has been deleted.
+/// One file of frames. Its handle stays open while anything still needs to read from it, whether or
+/// not it has been deleted.
 #[derive(Debug)]
 pub(crate) struct Segment {
     pub(crate) number: u64,
@@ -83,17 +91,35 @@ impl Segment {
     /// Opens an existing segment. `seal` is the spool's.
     fn open(number: u64, path: PathBuf, seal: Seal) -> io::Result<Self> {
         // A link would lead to a file that is not the spool's to change.
-        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&path)?;
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NOFOLLOW)
+            .open(&path)?;
         let mut start = Vec::new();
         (&file).take(VERSION.len() as u64).read_to_end(&mut start)?;
         let is_plain = start == PLAIN_VERSION;
-        let (seal, header) = if is_plain { (Seal::PLAIN, PLAIN_VERSION.len()) } else { (seal, SEGMENT_HEADER) };
-        Ok(Self { number, seal, header, path, file })
+        let (seal, header) = if is_plain {
+            (Seal::PLAIN, PLAIN_VERSION.len())
+        } else {
+            (seal, SEGMENT_HEADER)
+        };
+        Ok(Self {
+            number,
+            seal,
+            header,
+            path,
+            file,
+        })
     }
 
     /// Checks the header in `bytes`, the first bytes of this file.
     pub(crate) fn check_header(&self, bytes: &[u8]) -> Header {
-        let wanted = if self.seal == Seal::PLAIN { PLAIN_VERSION.to_vec() } else { header(&self.seal) };
+        let wanted = if self.seal == Seal::PLAIN {
+            PLAIN_VERSION.to_vec()
+        } else {
+            header(&self.seal)
+        };
         let found = &bytes[..bytes.len().min(self.header)];
         if wanted.starts_with(found) {
             Header::Known
@@ -119,14 +145,18 @@ impl Segment {
         self.file.write_all_at(bytes, at)
     }
 
-    /// Waits until what was written is on the disk, and makes sure that it would be found again: a folder moved away or emptied under
-    /// a running node leaves a file that takes writes and that no start will ever read.
+    /// Waits until what was written is on the disk, and makes sure that it would be found again: a
+    /// folder moved away or emptied under a running node leaves a file that takes writes and that
+    /// no start will ever read.
     pub(crate) fn sync(&self) -> io::Result<()> {
         self.file.sync_data()?;
         if self.is_named()? {
             Ok(())
         } else {
-            Err(io::Error::other(format!("`{}` was replaced by another file", self.path.display())))
+            Err(io::Error::other(format!(
+                "`{}` was replaced by another file",
+                self.path.display()
+            )))
         }
     }
 
@@ -167,7 +197,10 @@ pub(crate) struct Folder {
 impl Folder {
     /// Opens or creates the folder and locks it. `fresh_identity` names it if it has no name yet.
     pub(crate) fn open(path: &Path, fresh_identity: &str) -> Result<Self, OpenSpoolError> {
-        let io = |source| OpenSpoolError::Io { path: path.to_owned(), source };
+        let io = |source| OpenSpoolError::Io {
+            path: path.to_owned(),
+            source,
+        };
         let (lock, identity) = identity::claim(path, fresh_identity)?;
         let seal = Seal::keyed(identity.key);
         let mut segments = BTreeMap::new();
@@ -176,9 +209,17 @@ impl Folder {
             let Some(number) = number_of(&path) else {
                 continue;
             };
-            segments.insert(number, Arc::new(Segment::open(number, path, seal).map_err(io)?));
+            segments.insert(
+                number,
+                Arc::new(Segment::open(number, path, seal).map_err(io)?),
+            );
         }
-        Ok(Self { path: path.to_owned(), identity, lock: Mutex::new(lock), segments: Mutex::new(segments) })
+        Ok(Self {
+            path: path.to_owned(),
+            identity,
+            lock: Mutex::new(lock),
+            segments: Mutex::new(segments),
+        })
     }
 
     /// The seal of new frames.
@@ -191,25 +232,39 @@ impl Folder {
         self.lock_segments().values().cloned().collect()
     }
 
-    /// Starts a segment. Both its header and its name are on the disk when this returns. A folder that is gone is made again.
+    /// Starts a segment. Both its header and its name are on the disk when this returns. A folder
+    /// that is gone is made again.
     pub(crate) fn create(&self, number: u64) -> io::Result<Arc<Segment>> {
         self.hold()?;
         let path = self.path.join(format!("{number:08}.seg"));
-        let mut file = OpenOptions::new().read(true).write(true).create_new(true).open(&path)?;
-        let written =
-            file.write_all(&header(&self.seal())).and_then(|()| file.sync_all()).and_then(|()| sync_folder(&self.path));
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(&path)?;
+        let written = file
+            .write_all(&header(&self.seal()))
+            .and_then(|()| file.sync_all())
+            .and_then(|()| sync_folder(&self.path));
         if let Err(error) = written {
             // On a full disk every try would leave an empty file behind.
             let _ = fs::remove_file(&path);
             return Err(error);
         }
-        let segment = Arc::new(Segment { number, seal: self.seal(), header: SEGMENT_HEADER, path, file });
+        let segment = Arc::new(Segment {
+            number,
+            seal: self.seal(),
+            header: SEGMENT_HEADER,
+            path,
+            file,
+        });
         self.lock_segments().insert(number, segment.clone());
         Ok(segment)
     }
 
-    /// Makes sure that the folder at the path is the one whose lock is held. If it was deleted or replaced under the running node, it is
-    /// claimed anew: only as the same spool, since the database keeps the progress under that name, and only if nobody else has it.
+    /// Makes sure that the folder at the path is the one whose lock is held. If it was deleted or
+    /// replaced under the running node, it is claimed anew: only as the same spool, since the
+    /// database keeps the progress under that name, and only if nobody else has it.
     fn hold(&self) -> io::Result<()> {
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         match fs::metadata(self.path.join(IDENTITY)) {
@@ -219,7 +274,10 @@ impl Folder {
         }
         let fresh = identity::claim_again(&self.path, &self.identity).map_err(io::Error::other)?;
         let Some(fresh) = fresh else {
-            return Err(io::Error::other(format!("`{}` is now the spool of another database", self.path.display())));
+            return Err(io::Error::other(format!(
+                "`{}` is now the spool of another database",
+                self.path.display()
+            )));
         };
         *lock = fresh;
         Ok(())
@@ -233,7 +291,8 @@ impl Folder {
             file.write_all(&[0; PROBE_BYTES])?;
             file.sync_all()
         });
-        fs::remove_file(&path).or_else(|error| if written.is_err() { Ok(()) } else { Err(error) })?;
+        fs::remove_file(&path)
+            .or_else(|error| if written.is_err() { Ok(()) } else { Err(error) })?;
         written
     }
 
@@ -242,12 +301,19 @@ impl Folder {
         self.lock_segments().remove(&number);
     }
 
-    /// Deletes a segment whose every frame is durable elsewhere. Another file that took its place is not this node's to delete.
+    /// Deletes a segment whose every frame is durable elsewhere. Another file that took its place
+    /// is not this node's to delete.
     pub(crate) fn delete(&self, number: u64) -> io::Result<()> {
         let Some(segment) = self.lock_segments().remove(&number) else {
             return Ok(());
         };
-        let removed = segment.is_named().and_then(|named| if named { fs::remove_file(&segment.path) } else { Ok(()) });
+        let removed = segment.is_named().and_then(|named| {
+            if named {
+                fs::remove_file(&segment.path)
+            } else {
+                Ok(())
+            }
+        });
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 self.lock_segments().insert(number, segment);
@@ -261,7 +327,8 @@ impl Folder {
     pub(crate) fn unlock(&self) {
         let lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = lock.unlock() {
-            tracing::warn!(%error, "the lock of the spool could not be released before the process ends");
+            tracing::warn!(%error, "the lock of the spool could not be released before the \
+                                    process ends");
         }
     }
 
@@ -280,5 +347,9 @@ fn number_of(path: &Path) -> Option<u64> {
         return None;
     }
     // Numbers go on from the highest one.
-    path.file_stem()?.to_str()?.parse().ok().filter(|number| *number < u64::MAX >> 1)
+    path.file_stem()?
+        .to_str()?
+        .parse()
+        .ok()
+        .filter(|number| *number < u64::MAX >> 1)
 }

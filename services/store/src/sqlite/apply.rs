@@ -1,7 +1,9 @@
-//! Responsible for applying entries within one transaction, each grade exactly once. Opens and commits nothing itself.
+//! Responsible for applying entries within one transaction, each grade exactly once. Opens and
+//! commits nothing itself.
 //!
-//! Which grades are new is known before anything is written: a batch that is not in the database has only new ones, and batches that are
-//! (sent again after a crash, or in several entries) are looked up. Sums are made of the new ones alone, so replaying changes nothing.
+//! Which grades are new is known before anything is written: a batch that is not in the database
+//! has only new ones, and batches that are (sent again after a crash, or in several entries) are
+//! looked up. Sums are made of the new ones alone, so replaying changes nothing.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -30,10 +32,17 @@ use crate::writer::Loaded;
 pub(super) const NO_STEP: i64 = i64::MIN;
 
 const UPSERT_RUN: &str = concat!(
-    "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, last_step, first_us, \
-         last_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-     on conflict (name) do update set ",
-    add_counts!("grades", "graded", "ungradable", "failed", "passed", "scores"),
+    "insert into runs (name, grades, graded, ungradable, failed, passed, scores, score_sum, \
+         last_step, first_us, last_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict \
+         (name) do update set ",
+    add_counts!(
+        "grades",
+        "graded",
+        "ungradable",
+        "failed",
+        "passed",
+        "scores"
+    ),
     ", ",
     add_numbers!("score_sum"),
     ", last_step = coalesce(max(last_step, excluded.last_step), last_step, excluded.last_step), \
@@ -56,7 +65,8 @@ pub(super) struct Batch<'e> {
     number: i64,
     pub(super) run: i64,
     pub(super) entry: &'e Entry,
-    /// Whether the batch was there before or comes in several entries. An entry alone never repeats a position.
+    /// Whether the batch was there before or comes in several entries. An entry alone never repeats
+    /// a position.
     may_repeat: bool,
     /// Positions that are there, kept only if they may repeat.
     taken: HashSet<u32>,
@@ -81,11 +91,23 @@ pub(super) struct Work<'w> {
 }
 
 /// Applies the entries that the progress in the database does not cover, and moves it.
-pub(super) async fn apply(connection: &mut SqliteConnection, work: &Work<'_>) -> Result<(), DatabaseError> {
-    let Work { spool, entries, progress, now_us, late } = *work;
+pub(super) async fn apply(
+    connection: &mut SqliteConnection,
+    work: &Work<'_>,
+) -> Result<(), DatabaseError> {
+    let Work {
+        spool,
+        entries,
+        progress,
+        now_us,
+        late,
+    } = *work;
     let applied = query::progress(connection, spool).await?;
-    let loaded: Vec<&Loaded> =
-        entries.iter().filter(|(end, _)| *end > applied).map(|(_, loaded)| loaded.as_ref()).collect();
+    let loaded: Vec<&Loaded> = entries
+        .iter()
+        .filter(|(end, _)| *end > applied)
+        .map(|(_, loaded)| loaded.as_ref())
+        .collect();
 
     let mut batches = find_batches(connection, &loaded).await?;
     let mut kinds = Kinds::default();
@@ -135,15 +157,24 @@ pub(super) async fn apply(connection: &mut SqliteConnection, work: &Work<'_>) ->
             bind_grade(values, *key, kind_numbers[*kind], grade);
         })
         .await?;
-    let sums: Vec<Sum<'_>> =
-        sums.iter().filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums))).collect();
-    let with_runs =
-        fresh.iter().map(|(_, _, grade)| (batches.get(&grade.batch).map_or(NO_RUN, |batch| batch.run), *grade));
+    let sums: Vec<Sum<'_>> = sums
+        .iter()
+        .filter_map(|((batch, kind), sums)| Some((batches.get(batch)?, kinds.list[*kind], sums)))
+        .collect();
+    let with_runs = fresh.iter().map(|(_, _, grade)| {
+        (
+            batches.get(&grade.batch).map_or(NO_RUN, |batch| batch.run),
+            *grade,
+        )
+    });
     facets::insert(connection, &sums, with_runs).await?;
     rollups::upsert(connection, &sums).await?;
     insert_bodies(connection, &loaded).await?;
     upsert_claims(connection, &loaded, now_us, late).await?;
-    let happened: Vec<&Event> = loaded.iter().flat_map(|loaded| &loaded.entry.events).collect();
+    let happened: Vec<&Event> = loaded
+        .iter()
+        .flat_map(|loaded| &loaded.entry.events)
+        .collect();
     events::insert(connection, &happened, &mut channels).await?;
     channels::add(connection, &channels).await?;
     prompts::add(connection, &visits, &numbers).await?;
@@ -168,8 +199,9 @@ async fn find_batches<'e>(
     connection: &mut SqliteConnection,
     loaded: &[&'e Loaded],
 ) -> Result<BTreeMap<BatchId, Batch<'e>>, DatabaseError> {
-    let mut next: i64 =
-        sqlx::query_scalar("select coalesce(max(no), 0) + 1 from batches").fetch_one(&mut *connection).await?;
+    let mut next: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from batches")
+        .fetch_one(&mut *connection)
+        .await?;
     let mut batches = BTreeMap::new();
     for loaded in loaded {
         let entry = loaded.entry.as_ref();
@@ -177,11 +209,21 @@ async fn find_batches<'e>(
         if entry.items == 0 {
             continue;
         }
-        let known = batches.entry(entry.batch).and_modify(|batch: &mut Batch<'_>| batch.may_repeat = true);
+        let known = batches
+            .entry(entry.batch)
+            .and_modify(|batch: &mut Batch<'_>| batch.may_repeat = true);
         known.or_insert_with(|| {
             let number = next;
             next += 1;
-            Batch { number, run: NO_RUN, entry, may_repeat: false, taken: HashSet::new(), times: None, new: true }
+            Batch {
+                number,
+                run: NO_RUN,
+                entry,
+                may_repeat: false,
+                taken: HashSet::new(),
+                times: None,
+                new: true,
+            }
         });
     }
     let ids: Vec<Vec<u8>> = batches.keys().map(|id| id_bytes(*id)).collect();
@@ -223,7 +265,10 @@ async fn upsert_runs<'e>(
             .add(totals.last_step)
             .add(first_us)
             .add(last_us);
-        let number = sqlx::query_with(UPSERT_RUN, values.finish()?).fetch_one(&mut *connection).await?.try_get(0)?;
+        let number = sqlx::query_with(UPSERT_RUN, values.finish()?)
+            .fetch_one(&mut *connection)
+            .await?
+            .try_get(0)?;
         numbers.insert(*run, number);
     }
     Ok(numbers)
@@ -233,7 +278,10 @@ async fn insert_batches(
     connection: &mut SqliteConnection,
     batches: &BTreeMap<BatchId, Batch<'_>>,
 ) -> Result<(), DatabaseError> {
-    let changed: Vec<_> = batches.values().filter(|batch| batch.new || batch.times.is_some()).collect();
+    let changed: Vec<_> = batches
+        .values()
+        .filter(|batch| batch.new || batch.times.is_some())
+        .collect();
     INSERT_BATCHES
         .run(connection, &changed, |values, batch| {
             let (first_us, last_us) = batch.times.unwrap_or((i64::MAX, i64::MIN));

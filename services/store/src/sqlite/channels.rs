@@ -1,4 +1,5 @@
-//! Responsible for the counts of channels: adding those of new grades and events, and reading them back. Estimates nothing.
+//! Responsible for the counts of channels: adding those of new grades and events, and reading them
+//! back. Estimates nothing.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +12,14 @@ use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
-/// Newest stretches of a channel that are read one by one; what is older weighs little and comes as one sum.
+/// Newest stretches of a channel that are read one by one; what is older weighs little and comes as
+/// one sum.
 const STRETCHES: i64 = 512;
 
 const UPSERT_GRADED: Insert = Insert {
-    into: "insert into channels (channel, version, stretch, negatives, positives, bound_negatives, bound_positives, \
-           overturned_negatives, overturned_positives, repeats, flips)",
+    into: "insert into channels (channel, version, stretch, negatives, positives, \
+           bound_negatives, bound_positives, overturned_negatives, overturned_positives, repeats, \
+           flips)",
     columns: 11,
     then: concat!(
         "on conflict (channel, version, stretch) do update set ",
@@ -34,11 +37,12 @@ const UPSERT_GRADED: Insert = Insert {
 };
 
 const UPSERT_CHECKED: Insert = Insert {
-    into: "insert into channel_checks (channel, version, stretch, judge, sensitivity, specificity, passes, checks, \
-           disagreed, weight, squares, disagreed_weight)",
+    into: "insert into channel_checks (channel, version, stretch, judge, sensitivity, \
+           specificity, passes, checks, disagreed, weight, squares, disagreed_weight)",
     columns: 12,
     then: concat!(
-        "on conflict (channel, version, stretch, judge, sensitivity, specificity, passes) do update set ",
+        "on conflict (channel, version, stretch, judge, sensitivity, specificity, passes) do \
+         update set ",
         add_counts!("checks", "disagreed"),
         ", ",
         add_numbers!("weight", "squares", "disagreed_weight")
@@ -46,7 +50,8 @@ const UPSERT_CHECKED: Insert = Insert {
 };
 
 const UPSERT_TRUTHS: Insert = Insert {
-    into: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, wrong_refused)",
+    into: "insert into judges (channel, version, judge, passes, right, right_passed, wrong, \
+           wrong_refused)",
     columns: 8,
     then: concat!(
         "on conflict (channel, version, judge, passes) do update set ",
@@ -55,16 +60,20 @@ const UPSERT_TRUTHS: Insert = Insert {
 };
 
 const UPSERT_CALIBRATIONS: Insert = Insert {
-    into: "insert into calibrations (channel, version, method, right, right_refused, wrong, wrong_passed, time_us)",
+    into: "insert into calibrations (channel, version, method, right, right_refused, wrong, \
+           wrong_passed, time_us)",
     columns: 8,
-    then: "on conflict (channel, version) do update set method = excluded.method, right = excluded.right, \
-               right_refused = excluded.right_refused, wrong = excluded.wrong, \
-               wrong_passed = excluded.wrong_passed, time_us = excluded.time_us \
-           where excluded.time_us >= calibrations.time_us",
+    then: "on conflict (channel, version) do update set method = excluded.method, right = \
+               excluded.right, right_refused = excluded.right_refused, wrong = excluded.wrong, \
+               wrong_passed = excluded.wrong_passed, time_us = excluded.time_us where \
+               excluded.time_us >= calibrations.time_us",
 };
 
 /// Adds `counts` to the tables.
-pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCounts) -> Result<(), DatabaseError> {
+pub(super) async fn add(
+    connection: &mut SqliteConnection,
+    counts: &ChannelCounts,
+) -> Result<(), DatabaseError> {
     let graded: Vec<(&Place, &Graded)> = counts.graded.iter().collect();
     UPSERT_GRADED
         .run(connection, &graded, |values, (place, graded)| {
@@ -85,7 +94,10 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
     let checked: Vec<(&Place, &Checker, &Checked)> = counts
         .checked
         .iter()
-        .flat_map(|(place, list)| list.iter().map(move |(checker, checked)| (place, checker, checked)))
+        .flat_map(|(place, list)| {
+            list.iter()
+                .map(move |(checker, checked)| (place, checker, checked))
+        })
         .collect();
     UPSERT_CHECKED
         .run(connection, &checked, |values, (place, checker, checked)| {
@@ -106,17 +118,21 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
         .await?;
     let truths: Vec<_> = counts.truths.iter().collect();
     UPSERT_TRUTHS
-        .run(connection, &truths, |values, ((channel, version, judge, passes), truths)| {
-            values
-                .add(channel.as_str())
-                .add(i64::from(*version))
-                .add(judge.as_str())
-                .add(*passes)
-                .add(truths.right)
-                .add(truths.right_passed)
-                .add(truths.wrong)
-                .add(truths.wrong_refused);
-        })
+        .run(
+            connection,
+            &truths,
+            |values, ((channel, version, judge, passes), truths)| {
+                values
+                    .add(channel.as_str())
+                    .add(i64::from(*version))
+                    .add(judge.as_str())
+                    .add(*passes)
+                    .add(truths.right)
+                    .add(truths.right_passed)
+                    .add(truths.wrong)
+                    .add(truths.wrong_refused);
+            },
+        )
         .await?;
     let calibrations: Vec<&Calibration> = counts.calibrations.values().collect();
     UPSERT_CALIBRATIONS
@@ -136,7 +152,9 @@ pub(super) async fn add(connection: &mut SqliteConnection, counts: &ChannelCount
 }
 
 /// Reads all counts.
-pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCounts, DatabaseError> {
+pub(super) async fn read(
+    connection: &mut SqliteConnection,
+) -> Result<ChannelCounts, DatabaseError> {
     let mut counts = ChannelCounts::default();
     for (channel, version) in places("channels", connection).await? {
         read_graded(connection, &channel, version, &mut counts.graded).await?;
@@ -145,9 +163,12 @@ pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCou
         read_checked(connection, &channel, version, &mut counts).await?;
     }
     counts.truths = read_truths(connection).await?;
-    let calibrations =
-        "select channel, version, method, right, right_refused, wrong, wrong_passed, time_us from calibrations";
-    for row in sqlx::query(calibrations).fetch_all(&mut *connection).await? {
+    let calibrations = "select channel, version, method, right, right_refused, wrong, \
+                        wrong_passed, time_us from calibrations";
+    for row in sqlx::query(calibrations)
+        .fetch_all(&mut *connection)
+        .await?
+    {
         let known = Calibration {
             channel: row.try_get(0)?,
             version: version(&row)?,
@@ -158,19 +179,26 @@ pub(super) async fn read(connection: &mut SqliteConnection) -> Result<ChannelCou
             wrong_passed: row.try_get(6)?,
             time_us: row.try_get(7)?,
         };
-        counts.calibrations.insert((known.channel.clone(), known.version), known);
+        counts
+            .calibrations
+            .insert((known.channel.clone(), known.version), known);
     }
     Ok(counts)
 }
 
 /// The channels that a table has, with their versions.
-async fn places(table: &str, connection: &mut SqliteConnection) -> Result<Vec<(String, u32)>, DatabaseError> {
+async fn places(
+    table: &str,
+    connection: &mut SqliteConnection,
+) -> Result<Vec<(String, u32)>, DatabaseError> {
     let select = format!("select distinct channel, version from {table}");
-    Ok(sqlx::query_as(AssertSqlSafe(select)).fetch_all(connection).await?)
+    Ok(sqlx::query_as(AssertSqlSafe(select))
+        .fetch_all(connection)
+        .await?)
 }
 
-/// Reads what was graded in one channel. One channel at a time is read off the key from its end; all at once, numbered and cut, would
-/// sort every stretch there is.
+/// Reads what was graded in one channel. One channel at a time is read off the key from its end;
+/// all at once, numbered and cut, would sort every stretch there is.
 async fn read_graded(
     connection: &mut SqliteConnection,
     channel: &str,
@@ -180,10 +208,14 @@ async fn read_graded(
     const NEWEST: &str = "select stretch, negatives, positives, bound_negatives, bound_positives, \
              overturned_negatives, overturned_positives, repeats, flips \
          from channels where channel = ? and version = ? order by stretch desc limit ?";
-    const OLDER: &str = "select max(stretch), sum(negatives), sum(positives), sum(bound_negatives), \
-             sum(bound_positives), sum(overturned_negatives), sum(overturned_positives), sum(repeats), sum(flips) \
-         from channels where channel = ? and version = ? and stretch < ? having count(*) > 0";
-    let newest = sqlx::query(NEWEST).bind(channel).bind(version).bind(STRETCHES - 1);
+    const OLDER: &str = "select max(stretch), sum(negatives), sum(positives), \
+             sum(bound_negatives), sum(bound_positives), sum(overturned_negatives), \
+             sum(overturned_positives), sum(repeats), sum(flips) from channels where channel = ? \
+             and version = ? and stretch < ? having count(*) > 0";
+    let newest = sqlx::query(NEWEST)
+        .bind(channel)
+        .bind(version)
+        .bind(STRETCHES - 1);
     let mut rows = newest.fetch_all(&mut *connection).await?;
     let oldest: Option<i64> = rows.last().map(|row| row.try_get(0)).transpose()?;
     let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
@@ -199,7 +231,14 @@ async fn read_graded(
             repeats: count(row.try_get(7)?),
             flips: count(row.try_get(8)?),
         };
-        graded.insert(Place { channel: channel.to_owned(), version, stretch: row.try_get(0)? }, counts);
+        graded.insert(
+            Place {
+                channel: channel.to_owned(),
+                version,
+                stretch: row.try_get(0)?,
+            },
+            counts,
+        );
     }
     Ok(())
 }
@@ -213,14 +252,17 @@ async fn read_checked(
 ) -> Result<(), DatabaseError> {
     const OLDEST: &str = "select min(stretch) from (select distinct stretch from channel_checks \
          where channel = ? and version = ? order by stretch desc limit ?)";
-    const NEWEST: &str = "select stretch, judge, sensitivity, specificity, passes, checks, disagreed, weight, \
-             squares, disagreed_weight \
-         from channel_checks where channel = ? and version = ? and stretch >= ?";
-    const OLDER: &str = "select max(stretch), judge, sensitivity, specificity, passes, sum(checks), sum(disagreed), \
-             sum(weight), sum(squares), sum(disagreed_weight) \
-         from channel_checks where channel = ? and version = ? and stretch < ? \
-         group by judge, sensitivity, specificity, passes";
-    let oldest = sqlx::query_scalar(OLDEST).bind(channel).bind(version).bind(STRETCHES - 1);
+    const NEWEST: &str = "select stretch, judge, sensitivity, specificity, passes, checks, \
+             disagreed, weight, squares, disagreed_weight from channel_checks where channel = ? \
+             and version = ? and stretch >= ?";
+    const OLDER: &str = "select max(stretch), judge, sensitivity, specificity, passes, \
+             sum(checks), sum(disagreed), sum(weight), sum(squares), sum(disagreed_weight) from \
+             channel_checks where channel = ? and version = ? and stretch < ? group by judge, \
+             sensitivity, specificity, passes";
+    let oldest = sqlx::query_scalar(OLDEST)
+        .bind(channel)
+        .bind(version)
+        .bind(STRETCHES - 1);
     let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
     for select in [NEWEST, OLDER] {
         let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
@@ -238,7 +280,11 @@ async fn read_checked(
                 squares: number(row.try_get(8)?),
                 disagreed_weight: number(row.try_get(9)?),
             };
-            let place = Place { channel: channel.to_owned(), version, stretch: row.try_get(0)? };
+            let place = Place {
+                channel: channel.to_owned(),
+                version,
+                stretch: row.try_get(0)?,
+            };
             counts.checked_by(place, checker).add(&checked);
         }
     }
@@ -248,7 +294,8 @@ async fn read_checked(
 async fn read_truths(
     connection: &mut SqliteConnection,
 ) -> Result<BTreeMap<(String, u32, String, bool), Truths>, DatabaseError> {
-    let select = "select channel, version, judge, passes, right, right_passed, wrong, wrong_refused from judges";
+    let select = "select channel, version, judge, passes, right, right_passed, wrong, \
+                  wrong_refused from judges";
     let mut truths = BTreeMap::new();
     for row in sqlx::query(select).fetch_all(connection).await? {
         let found = Truths {
@@ -257,7 +304,15 @@ async fn read_truths(
             wrong: row.try_get(6)?,
             wrong_refused: row.try_get(7)?,
         };
-        truths.insert((row.try_get(0)?, version(&row)?, row.try_get(2)?, row.try_get(3)?), found);
+        truths.insert(
+            (
+                row.try_get(0)?,
+                version(&row)?,
+                row.try_get(2)?,
+                row.try_get(3)?,
+            ),
+            found,
+        );
     }
     Ok(truths)
 }

@@ -1,4 +1,5 @@
-//! Responsible for what charts of runs are drawn from: adding what was counted by step, and reading it back by stretches of steps.
+//! Responsible for what charts of runs are drawn from: adding what was counted by step, and reading
+//! it back by stretches of steps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -16,8 +17,8 @@ use crate::database::DatabaseError;
 /// What new grades add, by run and step.
 pub(super) type Added<'e> = BTreeMap<(&'e Arc<str>, Option<i64>), Counted>;
 
-/// Widths at which sums are kept. A chart reads the widest that its own is a multiple of: with columns of some power of 2, at most
-/// eight kept stretches for each.
+/// Widths at which sums are kept. A chart reads the widest that its own is a multiple of: with
+/// columns of some power of 2, at most eight kept stretches for each.
 const WIDTHS: [i64; 4] = [1, 16, 256, 4096];
 
 const UPSERT_NUMBERS: Insert = Insert {
@@ -34,7 +35,10 @@ const UPSERT_NUMBERS: Insert = Insert {
 const UPSERT_WORDS: Insert = Insert {
     into: "insert into step_words (run, width, step, topic, word, grades)",
     columns: 6,
-    then: concat!("on conflict (run, width, step, topic, word) do update set ", add_counts!("grades")),
+    then: concat!(
+        "on conflict (run, width, step, topic, word) do update set ",
+        add_counts!("grades")
+    ),
 };
 
 /// Adds what was counted; `runs` are the numbers of the runs.
@@ -48,63 +52,123 @@ pub(super) async fn add(
         let Some(run) = runs.get(run) else { continue };
         for width in WIDTHS {
             let first = step.map_or(NO_STEP, |step| stretch(step, width));
-            stretches.entry((*run, width, first)).or_default().add(counted);
+            stretches
+                .entry((*run, width, first))
+                .or_default()
+                .add(counted);
         }
     }
-    let numbers: Vec<_> =
-        stretches.iter().flat_map(|(place, counted)| counted.numbers.iter().map(move |row| (*place, row))).collect();
+    let numbers: Vec<_> = stretches
+        .iter()
+        .flat_map(|(place, counted)| counted.numbers.iter().map(move |row| (*place, row)))
+        .collect();
     UPSERT_NUMBERS
-        .run(connection, &numbers, |values, ((run, width, step), ((number, bin), sums))| {
-            values.add(*run).add(*width).add(*step).add(number.name()).add(*bin);
-            values.add_count(sums.count).add_number(sums.sum).add_number(sums.squares);
-        })
+        .run(
+            connection,
+            &numbers,
+            |values, ((run, width, step), ((number, bin), sums))| {
+                values
+                    .add(*run)
+                    .add(*width)
+                    .add(*step)
+                    .add(number.name())
+                    .add(*bin);
+                values
+                    .add_count(sums.count)
+                    .add_number(sums.sum)
+                    .add_number(sums.squares);
+            },
+        )
         .await?;
-    let words: Vec<_> =
-        stretches.iter().flat_map(|(place, counted)| counted.words.iter().map(move |row| (*place, row))).collect();
+    let words: Vec<_> = stretches
+        .iter()
+        .flat_map(|(place, counted)| counted.words.iter().map(move |row| (*place, row)))
+        .collect();
     UPSERT_WORDS
-        .run(connection, &words, |values, ((run, width, step), ((topic, word), grades))| {
-            values.add(*run).add(*width).add(*step).add(topic.name()).add(word.as_str()).add_count(**grades);
-        })
+        .run(
+            connection,
+            &words,
+            |values, ((run, width, step), ((topic, word), grades))| {
+                values
+                    .add(*run)
+                    .add(*width)
+                    .add(*step)
+                    .add(topic.name())
+                    .add(word.as_str())
+                    .add_count(**grades);
+            },
+        )
         .await?;
     Ok(())
 }
 
-/// First step of the stretch, as computed by the function of this name; the marker for no step is unchanged. A first
-/// step below the smallest integer would become a real; the cast makes it the smallest integer.
+/// First step of the stretch, as computed by the function of this name; the marker for no step is
+/// unchanged. A first step below the smallest integer would become a real; the cast makes it the
+/// smallest integer.
 macro_rules! stretch {
     () => {
-        "case when step = -9223372036854775808 then step else cast(step - ((step % ?1) + ?1) % ?1 as integer) end"
+        "case when step = -9223372036854775808 then step else cast(step - ((step % ?1) + ?1) % ?1 \
+         as integer) end"
     };
 }
 
 /// What was counted of a run, by stretches of `width` steps.
-pub(super) async fn read(connection: &mut SqliteConnection, run: i64, width: i64) -> Result<Steps, DatabaseError> {
+pub(super) async fn read(
+    connection: &mut SqliteConnection,
+    run: i64,
+    width: i64,
+) -> Result<Steps, DatabaseError> {
     const NUMBERS: &str = concat!(
         "select ",
         stretch!(),
-        " first, number, bin, sum(count), sum(sum), sum(squares) from step_numbers where run = ?2 and width = ?3 \
-         group by first, number, bin"
+        " first, number, bin, sum(count), sum(sum), sum(squares) from step_numbers where run = ?2 \
+         and width = ?3 group by first, number, bin"
     );
     const WORDS: &str = concat!(
         "select ",
         stretch!(),
-        " first, topic, word, sum(grades) from step_words where run = ?2 and width = ?3 group by first, topic, word"
+        " first, topic, word, sum(grades) from step_words where run = ?2 and width = ?3 group by \
+         first, topic, word"
     );
-    let kept = WIDTHS.into_iter().rfind(|kept| width % kept == 0).unwrap_or(1);
+    let kept = WIDTHS
+        .into_iter()
+        .rfind(|kept| width % kept == 0)
+        .unwrap_or(1);
     let mut steps = Steps::new();
     let step = |first: i64| (first != NO_STEP).then_some(first);
-    for row in sqlx::query(NUMBERS).bind(width).bind(run).bind(kept).fetch_all(&mut *connection).await? {
+    for row in sqlx::query(NUMBERS)
+        .bind(width)
+        .bind(run)
+        .bind(kept)
+        .fetch_all(&mut *connection)
+        .await?
+    {
         // A later release may count more; this one does not draw it.
         let name: &str = row.try_get(1)?;
-        let Some(counted_number) = Number::ALL.iter().find(|known| known.name() == name) else { continue };
-        let sums =
-            Sums { count: count(row.try_get(3)?), sum: number(row.try_get(4)?), squares: number(row.try_get(5)?) };
+        let Some(counted_number) = Number::ALL.iter().find(|known| known.name() == name) else {
+            continue;
+        };
+        let sums = Sums {
+            count: count(row.try_get(3)?),
+            sum: number(row.try_get(4)?),
+            squares: number(row.try_get(5)?),
+        };
         let counted = steps.entry(step(row.try_get(0)?)).or_default();
-        counted.numbers.insert((*counted_number, row.try_get(2)?), sums);
+        counted
+            .numbers
+            .insert((*counted_number, row.try_get(2)?), sums);
     }
-    for row in sqlx::query(WORDS).bind(width).bind(run).bind(kept).fetch_all(&mut *connection).await? {
+    for row in sqlx::query(WORDS)
+        .bind(width)
+        .bind(run)
+        .bind(kept)
+        .fetch_all(&mut *connection)
+        .await?
+    {
         let name: &str = row.try_get(1)?;
-        let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) else { continue };
+        let Some(topic) = Topic::ALL.iter().find(|topic| topic.name() == name) else {
+            continue;
+        };
         let counted = steps.entry(step(row.try_get(0)?)).or_default();
         counted.word(*topic, row.try_get(2)?, count(row.try_get(3)?));
     }

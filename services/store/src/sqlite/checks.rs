@@ -11,14 +11,17 @@ use crate::database::DatabaseError;
 
 const TABLE: &str = "dataset_checks";
 
-const INSERT: &str = "insert or ignore into dataset_checks \
-     (id, datasets, checked, errors, warnings, report, caller, time_us) values (?, ?, ?, ?, ?, ?, ?, ?)";
+const INSERT: &str = "insert or ignore into dataset_checks (id, datasets, checked, errors, \
+     warnings, report, caller, time_us) values (?, ?, ?, ?, ?, ?, ?, ?)";
 
-const SELECT: &str = "select id, datasets, checked, errors, warnings, report, caller, time_us from dataset_checks \
-     where id < ? order by id desc limit ?";
+const SELECT: &str = "select id, datasets, checked, errors, warnings, report, caller, time_us \
+     from dataset_checks where id < ? order by id desc limit ?";
 
 /// Writes a check; whether it was not there before.
-pub(super) async fn insert(connection: &mut SqliteConnection, check: &DatasetCheck) -> Result<bool, DatabaseError> {
+pub(super) async fn insert(
+    connection: &mut SqliteConnection,
+    check: &DatasetCheck,
+) -> Result<bool, DatabaseError> {
     let mut values = Values::with_room(8);
     values
         .add(id_bytes(check.id))
@@ -30,7 +33,9 @@ pub(super) async fn insert(connection: &mut SqliteConnection, check: &DatasetChe
         .add(&check.report.as_bytes()[..])
         .add(check.caller.as_str())
         .add(check.time_us);
-    let done = sqlx::query_with(INSERT, values.finish()?).execute(connection).await?;
+    let done = sqlx::query_with(INSERT, values.finish()?)
+        .execute(connection)
+        .await?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -40,22 +45,35 @@ pub(super) async fn list(
     before: BatchId,
     limit: u32,
 ) -> Result<Vec<DatasetCheck>, DatabaseError> {
-    let rows = sqlx::query(SELECT).bind(id_bytes(before)).bind(limit).fetch_all(connection).await?;
+    let rows = sqlx::query(SELECT)
+        .bind(id_bytes(before))
+        .bind(limit)
+        .fetch_all(connection)
+        .await?;
     rows.iter().map(read).collect()
 }
 
 fn read(row: &SqliteRow) -> Result<DatasetCheck, DatabaseError> {
-    let wrong = |column: &'static str, reason: String| DatabaseError::Row { table: TABLE, column, reason };
+    let wrong = |column: &'static str, reason: String| DatabaseError::Row {
+        table: TABLE,
+        column,
+        reason,
+    };
     let datasets: String = row.try_get(1)?;
     let report: &[u8] = row.try_get(5)?;
     Ok(DatasetCheck {
         id: batch_id(row.try_get(0)?, TABLE)?,
-        datasets: serde_json::from_str(&datasets).map_err(|error| wrong("datasets", error.to_string()))?,
+        datasets: serde_json::from_str(&datasets)
+            .map_err(|error| wrong("datasets", error.to_string()))?,
         checked: count(row.try_get(2)?),
         errors: count(row.try_get(3)?),
         warnings: count(row.try_get(4)?),
-        report: Hash::from_bytes(report)
-            .ok_or_else(|| wrong("report", format!("a hash has 32 bytes, this has {}", report.len())))?,
+        report: Hash::from_bytes(report).ok_or_else(|| {
+            wrong(
+                "report",
+                format!("a hash has 32 bytes, this has {}", report.len()),
+            )
+        })?,
         caller: row.try_get(6)?,
         time_us: row.try_get(7)?,
     })

@@ -1,5 +1,5 @@
-//! Responsible for what entries carry beside their grades: bodies in their packs, and claims with their replies. Compresses nothing; both
-//! are written as the spool has them.
+//! Responsible for what entries carry beside their grades: bodies in their packs, and claims with
+//! their replies. Compresses nothing; both are written as the spool has them.
 
 use std::collections::HashSet;
 
@@ -14,32 +14,44 @@ use crate::database::DatabaseError;
 use crate::packs::{Pack, PackedBody};
 use crate::writer::Loaded;
 
-const INSERT_BODIES: Insert =
-    Insert { into: "insert or ignore into bodies (hash, kind, pack, start, size)", columns: 5, then: "" };
+const INSERT_BODIES: Insert = Insert {
+    into: "insert or ignore into bodies (hash, kind, pack, start, size)",
+    columns: 5,
+    then: "",
+};
 
-const INSERT_PACKS: Insert = Insert { into: "insert into packs (no, codec, size, content)", columns: 4, then: "" };
+const INSERT_PACKS: Insert = Insert {
+    into: "insert into packs (no, codec, size, content)",
+    columns: 4,
+    then: "",
+};
 
-const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, codec, size, reply) \
-         values (?, ?, ?, ?, ?, ?, ?, ?, ?) \
-     on conflict (caller, key) do update set \
-         media = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then media else excluded.media end, \
-         codec = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then codec else excluded.codec end, \
-         size = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then size else excluded.size end, \
-         reply = case when excluded.media is null and batch = excluded.batch and request = excluded.request \
-             then reply else excluded.reply end, \
-         request = excluded.request, batch = excluded.batch, time_us = excluded.time_us \
-     where ? = 0 or batch = excluded.batch";
+const UPSERT_CLAIM: &str = "insert into idempotency (caller, key, request, batch, time_us, media, \
+         codec, size, reply) values (?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict (caller, key) do \
+         update set media = case when excluded.media is null and batch = excluded.batch and \
+         request = excluded.request then media else excluded.media end, codec = case when \
+         excluded.media is null and batch = excluded.batch and request = excluded.request then \
+         codec else excluded.codec end, size = case when excluded.media is null and batch = \
+         excluded.batch and request = excluded.request then size else excluded.size end, reply = \
+         case when excluded.media is null and batch = excluded.batch and request = \
+         excluded.request then reply else excluded.reply end, request = excluded.request, batch = \
+         excluded.batch, time_us = excluded.time_us where ? = 0 or batch = excluded.batch";
 
 /// Inserts the bodies that are not there, and the packs that hold at least one of them.
-pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&Loaded]) -> Result<(), DatabaseError> {
-    let first: i64 =
-        sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs").fetch_one(&mut *connection).await?;
-    let packs: Vec<(i64, &Pack)> = (first..).zip(loaded.iter().flat_map(|loaded| &loaded.contents.packs)).collect();
-    let bodies: Vec<(i64, &PackedBody)> =
-        packs.iter().flat_map(|(number, pack)| pack.bodies.iter().map(|body| (*number, body))).collect();
+pub(super) async fn insert_bodies(
+    connection: &mut SqliteConnection,
+    loaded: &[&Loaded],
+) -> Result<(), DatabaseError> {
+    let first: i64 = sqlx::query_scalar("select coalesce(max(no), 0) + 1 from packs")
+        .fetch_one(&mut *connection)
+        .await?;
+    let packs: Vec<(i64, &Pack)> = (first..)
+        .zip(loaded.iter().flat_map(|loaded| &loaded.contents.packs))
+        .collect();
+    let bodies: Vec<(i64, &PackedBody)> = packs
+        .iter()
+        .flat_map(|(number, pack)| pack.bodies.iter().map(|body| (*number, body)))
+        .collect();
     let written = INSERT_BODIES
         .run(connection, &bodies, |values, (pack, body)| {
             let kind = match body.kind {
@@ -61,11 +73,20 @@ pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&
     let needed = if written == bodies.len() as u64 {
         packs
     } else {
-        let hashes: Vec<Vec<u8>> = bodies.iter().map(|(_, body)| body.hash.as_bytes().to_vec()).collect();
+        let hashes: Vec<Vec<u8>> = bodies
+            .iter()
+            .map(|(_, body)| body.hash.as_bytes().to_vec())
+            .collect();
         let select = "select pack from bodies where hash in";
-        let used: HashSet<i64> =
-            look_up(connection, select, &hashes).await?.iter().map(|row| row.try_get(0)).collect::<Result<_, _>>()?;
-        packs.into_iter().filter(|(number, _)| used.contains(number)).collect()
+        let used: HashSet<i64> = look_up(connection, select, &hashes)
+            .await?
+            .iter()
+            .map(|row| row.try_get(0))
+            .collect::<Result<_, _>>()?;
+        packs
+            .into_iter()
+            .filter(|(number, _)| used.contains(number))
+            .collect()
     };
     INSERT_PACKS
         .run(connection, &needed, |values, (number, pack)| {
@@ -79,8 +100,8 @@ pub(super) async fn insert_bodies(connection: &mut SqliteConnection, loaded: &[&
     Ok(())
 }
 
-/// Opens and closes claims in the order of the entries, and removes those older than a day. A `late` entry does not
-/// change claims that were made for another batch in the meantime.
+/// Opens and closes claims in the order of the entries, and removes those older than a day. A
+/// `late` entry does not change claims that were made for another batch in the meantime.
 pub(super) async fn upsert_claims(
     connection: &mut SqliteConnection,
     loaded: &[&Loaded],
@@ -104,7 +125,9 @@ pub(super) async fn upsert_claims(
             .add(reply.map(|(_, content)| i64::from(content.size)))
             .add(reply.map(|(_, content)| content.content.as_slice()))
             .add(late);
-        sqlx::query_with(UPSERT_CLAIM, values.finish()?).execute(&mut *connection).await?;
+        sqlx::query_with(UPSERT_CLAIM, values.finish()?)
+            .execute(&mut *connection)
+            .await?;
     }
     sqlx::query("delete from idempotency where time_us <= ?")
         .bind(now_us.saturating_sub(CLAIM_LIFETIME_US))

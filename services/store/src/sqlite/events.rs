@@ -1,5 +1,5 @@
-//! Responsible for what happens beside grading: adjudications, draws, calibrations, collected pairs and checks of datasets, each exactly
-//! once.
+//! Responsible for what happens beside grading: adjudications, draws, calibrations, collected pairs
+//! and checks of datasets, each exactly once.
 
 use assay_core::GradeId;
 use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
@@ -11,12 +11,12 @@ use super::rows::id_bytes;
 use super::{checks, pairs};
 use crate::database::DatabaseError;
 
-const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, version, graded_pass, pass, \
-     weight, judge, judged_pass, caller, note, time_us, corrects, corrects_us) \
-     values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const INSERT_ADJUDICATION: &str = "insert or ignore into adjudications (id, grade, channel, \
+     version, graded_pass, pass, weight, judge, judged_pass, caller, note, time_us, corrects, \
+     corrects_us) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-const INSERT_DRAW: &str =
-    "insert or ignore into draws (grade, channel, probability, weight, time_us) values (?, ?, ?, ?, ?)";
+const INSERT_DRAW: &str = "insert or ignore into draws (grade, channel, probability, weight, \
+                           time_us) values (?, ?, ?, ?, ?)";
 
 /// Writes the events and adds those that are new to `counts`.
 pub(super) async fn insert(
@@ -26,7 +26,9 @@ pub(super) async fn insert(
 ) -> Result<(), DatabaseError> {
     for event in events {
         let new = match event {
-            Event::Adjudicated(adjudication) => insert_adjudication(connection, adjudication).await?,
+            Event::Adjudicated(adjudication) => {
+                insert_adjudication(connection, adjudication).await?
+            }
             Event::Drawn(draw) => insert_draw(connection, draw).await?,
             // Of two calibrations the later one stands, however often it is written.
             Event::Calibrated(_) => true,
@@ -61,11 +63,16 @@ async fn insert_adjudication(
         .add(adjudication.time_us)
         .add(adjudication.corrects.map(|(pass, _)| pass))
         .add(adjudication.corrects.map(|(_, time_us)| time_us));
-    let done = sqlx::query_with(INSERT_ADJUDICATION, values.finish()?).execute(connection).await?;
+    let done = sqlx::query_with(INSERT_ADJUDICATION, values.finish()?)
+        .execute(connection)
+        .await?;
     Ok(done.rows_affected() > 0)
 }
 
-async fn insert_draw(connection: &mut SqliteConnection, draw: &Draw) -> Result<bool, DatabaseError> {
+async fn insert_draw(
+    connection: &mut SqliteConnection,
+    draw: &Draw,
+) -> Result<bool, DatabaseError> {
     let mut values = Values::with_room(5);
     values
         .add(id_bytes(draw.grade))
@@ -73,12 +80,14 @@ async fn insert_draw(connection: &mut SqliteConnection, draw: &Draw) -> Result<b
         .add_number(draw.probability)
         .add_number(draw.weight)
         .add(draw.time_us);
-    let done = sqlx::query_with(INSERT_DRAW, values.finish()?).execute(connection).await?;
+    let done = sqlx::query_with(INSERT_DRAW, values.finish()?)
+        .execute(connection)
+        .await?;
     Ok(done.rows_affected() > 0)
 }
 
-const SELECT_ADJUDICATION: &str = "select id, channel, version, graded_pass, pass, weight, judge, judged_pass, caller, note, \
-     time_us, corrects, corrects_us, grade from adjudications";
+const SELECT_ADJUDICATION: &str = "select id, channel, version, graded_pass, pass, weight, judge, \
+     judged_pass, caller, note, time_us, corrects, corrects_us, grade from adjudications";
 
 /// What operators said of a grade, in order of time.
 pub(super) async fn adjudications(
@@ -86,7 +95,10 @@ pub(super) async fn adjudications(
     grade: GradeId,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
     let select = format!("{SELECT_ADJUDICATION} where grade = ? order by time_us, id");
-    let rows = sqlx::query(AssertSqlSafe(select)).bind(id_bytes(grade)).fetch_all(connection).await?;
+    let rows = sqlx::query(AssertSqlSafe(select))
+        .bind(id_bytes(grade))
+        .fetch_all(connection)
+        .await?;
     rows.iter().map(read_adjudication).collect()
 }
 
@@ -96,7 +108,10 @@ pub(super) async fn last_adjudications(
     limit: u32,
 ) -> Result<Vec<Adjudication>, DatabaseError> {
     let select = format!("{SELECT_ADJUDICATION} order by id desc limit ?");
-    let rows = sqlx::query(AssertSqlSafe(select)).bind(limit).fetch_all(connection).await?;
+    let rows = sqlx::query(AssertSqlSafe(select))
+        .bind(limit)
+        .fetch_all(connection)
+        .await?;
     rows.iter().map(read_adjudication).collect()
 }
 
@@ -121,13 +136,17 @@ fn read_adjudication(row: &SqliteRow) -> Result<Adjudication, DatabaseError> {
 }
 
 /// Those of `grades` that were drawn for operators.
-pub(super) async fn draws(connection: &mut SqliteConnection, grades: &[GradeId]) -> Result<Vec<Draw>, DatabaseError> {
+pub(super) async fn draws(
+    connection: &mut SqliteConnection,
+    grades: &[GradeId],
+) -> Result<Vec<Draw>, DatabaseError> {
     let mut draws = Vec::new();
     for grade in grades {
-        let row = sqlx::query("select channel, probability, weight, time_us from draws where grade = ?")
-            .bind(id_bytes(*grade))
-            .fetch_optional(&mut *connection)
-            .await?;
+        let row =
+            sqlx::query("select channel, probability, weight, time_us from draws where grade = ?")
+                .bind(id_bytes(*grade))
+                .fetch_optional(&mut *connection)
+                .await?;
         if let Some(row) = row {
             draws.push(Draw {
                 grade: *grade,

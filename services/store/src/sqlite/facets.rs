@@ -1,4 +1,5 @@
-//! Responsible for facets, which say what batches hold: writing those of new grades, and which ones a filter asks for.
+//! Responsible for facets, which say what batches hold: writing those of new grades, and which ones
+//! a filter asks for.
 //!
 //! A facet never decides whether a grade is listed, only which batches are looked into.
 
@@ -17,10 +18,17 @@ use crate::database::DatabaseError;
 /// How a run is written where any is meant.
 pub(super) const ANY_RUN: i64 = 0;
 
-const INSERT: Insert = Insert { into: "insert or ignore into facets (facet, run, batch)", columns: 3, then: "" };
+const INSERT: Insert = Insert {
+    into: "insert or ignore into facets (facet, run, batch)",
+    columns: 3,
+    then: "",
+};
 
-/// Classes of scores: 0, the tenths between, and 1. Most scores are 0 or 1, so those between are rare and have a name together.
-const SCORES: [&str; 12] = ["0", ".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", "1"];
+/// Classes of scores: 0, the tenths between, and 1. Most scores are 0 or 1, so those between are
+/// rare and have a name together.
+const SCORES: [&str; 12] = [
+    "0", ".0", ".1", ".2", ".3", ".4", ".5", ".6", ".7", ".8", ".9", "1",
+];
 const BETWEEN: &str = "between";
 const LAST: usize = SCORES.len() - 1;
 
@@ -33,11 +41,20 @@ fn class(score: f64) -> usize {
     if score <= 0.0 {
         return 0;
     }
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 1 and 10")]
-    if score < 1.0 { 1 + ((score * 10.0) as usize).min(9) } else { LAST }
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "between 1 and 10"
+    )]
+    if score < 1.0 {
+        1 + ((score * 10.0) as usize).min(9)
+    } else {
+        LAST
+    }
 }
 
-/// Writes the facets of new grades: what their kinds say from `sums`, groups and scores from the grades with the numbers of their runs.
+/// Writes the facets of new grades: what their kinds say from `sums`, groups and scores from the
+/// grades with the numbers of their runs.
 pub(super) async fn insert<'g>(
     connection: &mut SqliteConnection,
     sums: &[Sum<'_>],
@@ -86,7 +103,11 @@ pub(super) async fn insert<'g>(
         }
     }
     // Once for any run: a group's batches are few, and their runs stand in `batches`.
-    facets.extend(groups.into_iter().map(|(group, batch)| ("group", group, ANY_RUN, batch)));
+    facets.extend(
+        groups
+            .into_iter()
+            .map(|(group, batch)| ("group", group, ANY_RUN, batch)),
+    );
     let facets: Vec<_> = facets.into_iter().collect();
     INSERT
         .run(connection, &facets, |values, (of, value, run, batch)| {
@@ -113,13 +134,22 @@ pub(super) fn wanted(filter: &GradeFilter, run: i64) -> Wanted {
     if let Some(group) = &filter.group {
         wanted.all.push((name("group", group), ANY_RUN));
     }
-    let outcome = filter.outcome.as_ref().filter(|outcome| *outcome != "graded");
+    let outcome = filter
+        .outcome
+        .as_ref()
+        .filter(|outcome| *outcome != "graded");
     for (of, value) in [("outcome", outcome), ("appeal", filter.appeal.as_ref())] {
         wanted.all.extend(value.map(|value| (name(of, value), run)));
     }
     add_scores(&mut wanted, filter, run);
-    for (of, value) in [("verdict", &filter.verdict), ("channel", &filter.channel), ("grader", &filter.grader)] {
-        wanted.all.extend(value.as_ref().map(|value| (name(of, value), run)));
+    for (of, value) in [
+        ("verdict", &filter.verdict),
+        ("channel", &filter.channel),
+        ("grader", &filter.grader),
+    ] {
+        wanted
+            .all
+            .extend(value.as_ref().map(|value| (name(of, value), run)));
     }
     wanted
 }
@@ -128,7 +158,10 @@ fn add_scores(wanted: &mut Wanted, filter: &GradeFilter, run: i64) {
     if filter.score_min.is_none() && filter.score_max.is_none() {
         return;
     }
-    let (min, max) = (filter.score_min.unwrap_or(0.0), filter.score_max.unwrap_or(1.0));
+    let (min, max) = (
+        filter.score_min.unwrap_or(0.0),
+        filter.score_max.unwrap_or(1.0),
+    );
     let (first, last) = (class(min), class(max));
     let score = |value| name("score", value);
     if min > max {
@@ -137,7 +170,10 @@ fn add_scores(wanted: &mut Wanted, filter: &GradeFilter, run: i64) {
         wanted.all.push((score(SCORES[first]), run));
     } else if first > 0 && last < LAST {
         wanted.all.push((score(BETWEEN), run));
-        wanted.any = SCORES[first..=last].iter().map(|value| score(value)).collect();
+        wanted.any = SCORES[first..=last]
+            .iter()
+            .map(|value| score(value))
+            .collect();
     } else if first > 0 || last < LAST {
         let end = if first > 0 { SCORES[LAST] } else { SCORES[0] };
         wanted.any = vec![score(end), score(BETWEEN)];
@@ -149,12 +185,20 @@ mod tests {
     use super::*;
 
     fn of(min: Option<f64>, max: Option<f64>) -> Wanted {
-        wanted(&GradeFilter { score_min: min, score_max: max, ..GradeFilter::default() }, 7)
+        wanted(
+            &GradeFilter {
+                score_min: min,
+                score_max: max,
+                ..GradeFilter::default()
+            },
+            7,
+        )
     }
 
     #[test]
     fn scores_fall_into_their_classes() {
-        let classes = [-0.0, 0.0, 1e-9, 0.1, 0.35, 0.999_999, 1.0].map(|score| SCORES[class(score)]);
+        let classes =
+            [-0.0, 0.0, 1e-9, 0.1, 0.35, 0.999_999, 1.0].map(|score| SCORES[class(score)]);
         assert_eq!(classes, ["0", "0", ".0", ".1", ".3", ".9", "1"]);
     }
 
@@ -182,7 +226,14 @@ mod tests {
             grader: text("math"),
             ..GradeFilter::default()
         };
-        let names = [("group=p1", ANY_RUN), ("verdict=correct", 7), ("grader=math", 7)];
-        assert_eq!(wanted(&filter, 7).all, names.map(|(name, run)| (name.to_owned(), run)));
+        let names = [
+            ("group=p1", ANY_RUN),
+            ("verdict=correct", 7),
+            ("grader=math", 7),
+        ];
+        assert_eq!(
+            wanted(&filter, 7).all,
+            names.map(|(name, run)| (name.to_owned(), run))
+        );
     }
 }

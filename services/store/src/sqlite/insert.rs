@@ -1,7 +1,8 @@
 //! Responsible for inserting and looking up many rows with few statements. Knows no table.
 //!
-//! sqlx hands each statement to its connection's thread and back, some 20 µs; with 64 rows a statement that is a third of a
-//! microsecond a row. Larger statements gain nothing more: their programs leave the processor's cache.
+//! sqlx hands each statement to its connection's thread and back, some 20 µs; with 64 rows a
+//! statement that is a third of a microsecond a row. Larger statements gain nothing more: their
+//! programs leave the processor's cache.
 
 use std::sync::Arc;
 
@@ -12,7 +13,8 @@ use sqlx::{Arguments as _, AssertSqlSafe, Encode, Type};
 
 use crate::database::DatabaseError;
 
-/// Rows of one statement, largest first. Few sizes, so that few statements are prepared and all stay in the connection's cache.
+/// Rows of one statement, largest first. Few sizes, so that few statements are prepared and all
+/// stay in the connection's cache.
 const SIZES: [usize; 4] = [64, 16, 4, 1];
 
 /// A multi-row insert.
@@ -71,14 +73,17 @@ pub(super) async fn look_up(
     keys: &[Vec<u8>],
 ) -> Result<Vec<SqliteRow>, DatabaseError> {
     let mut found = Vec::new();
-    // Always the same number of places, unused ones null: one prepared statement serves every length.
+    // Always the same number of places, unused ones null: one prepared statement serves every
+    // length.
     let sql: Arc<str> = format!("{select} ({})", list(LOOKUP)).into();
     for chunk in keys.chunks(LOOKUP) {
         let mut values = Values::with_room(LOOKUP);
         for key in chunk {
             values.add(key.as_slice());
         }
-        let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?).fetch_all(&mut *connection).await?;
+        let rows = sqlx::query_with(AssertSqlSafe(sql.clone()), values.finish()?)
+            .fetch_all(&mut *connection)
+            .await?;
         found.extend(rows);
     }
     Ok(found)
@@ -89,7 +94,8 @@ fn list(places: usize) -> String {
     vec!["?"; places].join(", ")
 }
 
-/// Values to bind, in order. The first that cannot be bound is reported by [`finish`](Self::finish).
+/// Values to bind, in order. The first that cannot be bound is reported by
+/// [`finish`](Self::finish).
 #[derive(Default)]
 pub(super) struct Values {
     arguments: SqliteArguments,
@@ -100,7 +106,10 @@ impl Values {
     pub(super) fn with_room(values: usize) -> Self {
         let mut arguments = SqliteArguments::default();
         arguments.reserve(values, 0);
-        Self { arguments, failed: None }
+        Self {
+            arguments,
+            failed: None,
+        }
     }
 
     pub(super) fn add<'v, T>(&mut self, value: T) -> &mut Self

@@ -1,4 +1,5 @@
-//! Responsible for what many grades have in common, kept once in `kinds`: finding the kinds of some grades and numbering them.
+//! Responsible for what many grades have in common, kept once in `kinds`: finding the kinds of some
+//! grades and numbering them.
 
 use std::collections::HashMap;
 
@@ -13,9 +14,9 @@ use super::insert::Values;
 use crate::database::DatabaseError;
 
 /// A kind that is there is written over by itself, since only a written row answers its number.
-const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, verdict, pass, \
-         deterministic, cached, policy_hash, appeal) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) \
-     on conflict (spec) do update set spec = excluded.spec returning no";
+const UPSERT: &str = "insert into kinds (spec, channel, grader, version, image, policy, outcome, \
+         verdict, pass, deterministic, cached, policy_hash, appeal) values (?, ?, ?, ?, ?, ?, ?, \
+         ?, ?, ?, ?, ?, ?) on conflict (spec) do update set spec = excluded.spec returning no";
 
 /// The columns of `kinds`. Its encoding is `kinds.spec`: the order of fields never changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
@@ -69,7 +70,10 @@ impl<'g> Kinds<'g> {
     }
 
     /// Numbers of the kinds in the list, which are in the table afterwards.
-    pub(super) async fn upsert(&self, connection: &mut SqliteConnection) -> Result<Vec<i64>, DatabaseError> {
+    pub(super) async fn upsert(
+        &self,
+        connection: &mut SqliteConnection,
+    ) -> Result<Vec<i64>, DatabaseError> {
         let mut numbers = Vec::with_capacity(self.list.len());
         for kind in &self.list {
             let spec = postcard::to_stdvec(kind).map_err(|error| DatabaseError::Row {
@@ -92,7 +96,9 @@ impl<'g> Kinds<'g> {
                 .add(kind.cached)
                 .add(kind.policy_hash.as_ref().map(|hash| &hash.as_bytes()[..]))
                 .add(kind.appeal);
-            let row = sqlx::query_with(UPSERT, values.finish()?).fetch_one(&mut *connection).await?;
+            let row = sqlx::query_with(UPSERT, values.finish()?)
+                .fetch_one(&mut *connection)
+                .await?;
             numbers.push(row.try_get(0)?);
         }
         Ok(numbers)

@@ -1,4 +1,5 @@
-//! Responsible for pairs that reward models learn from: each once a model, numbered in the order of arrival.
+//! Responsible for pairs that reward models learn from: each once a model, numbered in the order of
+//! arrival.
 
 use assay_core::Hash;
 use assay_core::pair::{CollectedPair, KnownPairs, PairPage, StoredPair};
@@ -13,7 +14,8 @@ use super::snapshot::codec;
 use crate::database::DatabaseError;
 use crate::packs::{PackedBody, Squeezed, body_of, unsqueeze};
 
-const INSERT: &str = "insert or ignore into pairs (model, pair, source, caller, time_us) values (?, ?, ?, ?, ?)";
+const INSERT: &str =
+    "insert or ignore into pairs (model, pair, source, caller, time_us) values (?, ?, ?, ?, ?)";
 
 /// Bytes of pairs after which a page ends: bounds what one reply holds.
 const PAGE_BYTES: usize = 32 << 20;
@@ -30,7 +32,9 @@ pub(super) async fn insert(
         .add_text(collected.source_json.as_deref())
         .add(collected.caller.as_str())
         .add(collected.time_us);
-    let done = sqlx::query_with(INSERT, values.finish()?).execute(connection).await?;
+    let done = sqlx::query_with(INSERT, values.finish()?)
+        .execute(connection)
+        .await?;
     Ok(done.rows_affected() > 0)
 }
 
@@ -53,22 +57,32 @@ pub(super) async fn known(
             hashes.push_bind(&hash.as_bytes()[..]);
         }
         query.push(")");
-        for row in query.build().persistent(false).fetch_all(&mut *connection).await? {
+        for row in query
+            .build()
+            .persistent(false)
+            .fetch_all(&mut *connection)
+            .await?
+        {
             known.push(hash(row.try_get(0)?)?);
         }
     }
-    Ok(KnownPairs { known, total: count(total) })
+    Ok(KnownPairs {
+        known,
+        total: count(total),
+    })
 }
 
-/// Pairs of a model with a number above `after`, in order, at most `limit`, fewer where they are long.
+/// Pairs of a model with a number above `after`, in order, at most `limit`, fewer where they are
+/// long.
 pub(super) async fn page(
     connection: &mut SqliteConnection,
     model: &str,
     after: u64,
     limit: u32,
 ) -> Result<PairPage, DatabaseError> {
-    const SELECT: &str = "select p.no, p.pair, p.source, p.caller, p.time_us, b.pack, b.start, b.size \
-         from pairs p join bodies b on b.hash = p.pair where p.model = ? and p.no > ? order by p.no limit ?";
+    const SELECT: &str = "select p.no, p.pair, p.source, p.caller, p.time_us, b.pack, b.start, \
+         b.size from pairs p join bodies b on b.hash = p.pair where p.model = ? and p.no > ? \
+         order by p.no limit ?";
     // One more than the page tells whether another follows.
     let rows = sqlx::query(SELECT)
         .bind(model)
@@ -90,23 +104,39 @@ pub(super) async fn page(
             _ => read_pack(connection, pack).await?,
         };
         let pair = read_pair(row, model, &content)?;
-        bytes += row.try_get::<i64, _>(7).map(|size| usize::try_from(size).unwrap_or(0))?;
+        bytes += row
+            .try_get::<i64, _>(7)
+            .map(|size| usize::try_from(size).unwrap_or(0))?;
         page.pairs.push(pair);
         unpacked = Some((pack, content));
     }
     Ok(page)
 }
 
-async fn read_pack(connection: &mut SqliteConnection, number: i64) -> Result<Vec<u8>, DatabaseError> {
-    let row =
-        sqlx::query("select codec, size, content from packs where no = ?").bind(number).fetch_one(connection).await?;
-    let pack = Squeezed { codec: codec("packs", row.try_get(0)?)?, size: row.try_get(1)?, content: row.try_get(2)? };
+async fn read_pack(
+    connection: &mut SqliteConnection,
+    number: i64,
+) -> Result<Vec<u8>, DatabaseError> {
+    let row = sqlx::query("select codec, size, content from packs where no = ?")
+        .bind(number)
+        .fetch_one(connection)
+        .await?;
+    let pack = Squeezed {
+        codec: codec("packs", row.try_get(0)?)?,
+        size: row.try_get(1)?,
+        content: row.try_get(2)?,
+    };
     Ok(unsqueeze(&pack)?)
 }
 
 fn read_pair(row: &SqliteRow, model: &str, pack: &[u8]) -> Result<StoredPair, DatabaseError> {
     let name = hash(row.try_get(1)?)?;
-    let place = PackedBody { hash: name, kind: BodyKind::Pair, start: row.try_get(6)?, size: row.try_get(7)? };
+    let place = PackedBody {
+        hash: name,
+        kind: BodyKind::Pair,
+        start: row.try_get(6)?,
+        size: row.try_get(7)?,
+    };
     let body = body_of(pack, &place)?;
     let pair = serde_json::from_slice(&body.content).map_err(|error| DatabaseError::Row {
         table: "bodies",

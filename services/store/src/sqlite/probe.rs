@@ -1,5 +1,5 @@
-//! Distinguishes an invalid entry from a database that rejects all entries: provides an entry that is known to be
-//! valid, which the caller applies in a transaction that is rolled back.
+//! Distinguishes an invalid entry from a database that rejects all entries: provides an entry that
+//! is known to be valid, which the caller applies in a transaction that is rolled back.
 
 use std::sync::Arc;
 
@@ -17,10 +17,15 @@ pub(super) fn sample(now_us: i64) -> Result<Loaded, DatabaseError> {
     Ok(Loaded::new(Arc::new(entry), contents))
 }
 
-/// A batch of one grade with its body. Its id collides with no real batch, since ids start with the time.
+/// A batch of one grade with its body. Its id collides with no real batch, since ids start with the
+/// time.
 fn entry(now_us: i64) -> Entry {
     let batch = BatchId::from(0);
-    let body = Body { hash: Hash::of(b"probe"), kind: BodyKind::Text, content: b"probe".to_vec() };
+    let body = Body {
+        hash: Hash::of(b"probe"),
+        kind: BodyKind::Text,
+        content: b"probe".to_vec(),
+    };
     let grade = GradeRecord {
         grade: batch.grade(0),
         batch,

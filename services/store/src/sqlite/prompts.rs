@@ -15,7 +15,8 @@ use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
-    into: "insert into prompt_history (run, prompt_key, step, judged, passes, rewards, reward_sum, reward_squares)",
+    into: "insert into prompt_history (run, prompt_key, step, judged, passes, rewards, \
+           reward_sum, reward_squares)",
     columns: 8,
     then: concat!(
         "on conflict (run, prompt_key, step) do update set ",
@@ -31,19 +32,26 @@ pub(super) async fn add(
     visits: &Visits,
     runs: &HashMap<&Arc<str>, i64>,
 ) -> Result<(), DatabaseError> {
-    let rows: Vec<_> = visits.iter().filter_map(|(key, visit)| Some((*runs.get(&key.0)?, key, visit))).collect();
+    let rows: Vec<_> = visits
+        .iter()
+        .filter_map(|(key, visit)| Some((*runs.get(&key.0)?, key, visit)))
+        .collect();
     UPSERT
-        .run(connection, &rows, |values, (run, (_, prompt, step), visit)| {
-            values
-                .add(*run)
-                .add(prompt.as_str())
-                .add(step.unwrap_or(NO_STEP))
-                .add(i64::from(visit.judged))
-                .add(i64::from(visit.passes))
-                .add(i64::from(visit.rewards))
-                .add_number(visit.reward_sum)
-                .add_number(visit.reward_squares);
-        })
+        .run(
+            connection,
+            &rows,
+            |values, (run, (_, prompt, step), visit)| {
+                values
+                    .add(*run)
+                    .add(prompt.as_str())
+                    .add(step.unwrap_or(NO_STEP))
+                    .add(i64::from(visit.judged))
+                    .add(i64::from(visit.passes))
+                    .add(i64::from(visit.rewards))
+                    .add_number(visit.reward_sum)
+                    .add_number(visit.reward_squares);
+            },
+        )
         .await?;
     Ok(())
 }
@@ -54,12 +62,14 @@ pub(super) async fn read(
     run: i64,
     prompts: Option<&[String]>,
 ) -> Result<BTreeMap<String, Vec<Visit>>, DatabaseError> {
-    const SELECT: &str =
-        "select prompt_key, step, judged, passes, rewards, reward_sum, reward_squares from prompt_history where run = ";
+    const SELECT: &str = "select prompt_key, step, judged, passes, rewards, reward_sum, \
+                          reward_squares from prompt_history where run = ";
     let mut visits: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
     // Without names there is one chunk, which names none.
-    let chunks: Vec<Option<&[String]>> =
-        prompts.map_or_else(|| vec![None], |prompts| prompts.chunks(512).map(Some).collect());
+    let chunks: Vec<Option<&[String]>> = prompts.map_or_else(
+        || vec![None],
+        |prompts| prompts.chunks(512).map(Some).collect(),
+    );
     for chunk in chunks {
         let mut query = QueryBuilder::<Sqlite>::new(SELECT);
         query.push_bind(run);
@@ -72,7 +82,12 @@ pub(super) async fn read(
             query.push(")");
         }
         query.push(" order by prompt_key, step");
-        for row in query.build().persistent(false).fetch_all(&mut *connection).await? {
+        for row in query
+            .build()
+            .persistent(false)
+            .fetch_all(&mut *connection)
+            .await?
+        {
             let step: i64 = row.try_get(1)?;
             visits.entry(row.try_get(0)?).or_default().push(Visit {
                 step: (step != NO_STEP).then_some(step),

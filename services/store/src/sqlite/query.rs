@@ -1,10 +1,12 @@
-//! Responsible for the shape of list queries: which index leads, what the rest filters. Runs small lookups, decides nothing about
-//! waiting entries.
+//! Responsible for the shape of list queries: which index leads, what the rest filters. Runs small
+//! lookups, decides nothing about waiting entries.
 //!
-//! Lists go by batches: some index gives batches newest first, and the grades of a batch lie side by side under its number. The order
-//! by batch and key *is* the order by grade id, so no list sorts and each stops after a page. There are three exceptions: what a verdict,
-//! grader, channel, outcome or appeal keeps of a batch is found by the index over kinds and sorted within the batch; so are scores
-//! between 0 and 1 by theirs; and a list by item, whose few rows are found by their own index, is sorted whole.
+//! Lists go by batches: some index gives batches newest first, and the grades of a batch lie side
+//! by side under its number. The order by batch and key *is* the order by grade id, so no list
+//! sorts and each stops after a page. There are three exceptions: what a verdict, grader, channel,
+//! outcome or appeal keeps of a batch is found by the index over kinds and sorted within the batch;
+//! so are scores between 0 and 1 by theirs; and a list by item, whose few rows are found by their
+//! own index, is sorted whole.
 
 use assay_core::store::GradeFilter;
 use assay_core::{BatchId, GradeId};
@@ -17,7 +19,10 @@ use super::rows::{SELECT_GRADE, batch_id, id_bytes};
 use crate::database::DatabaseError;
 use crate::spool::Position;
 
-pub(super) async fn progress(connection: &mut SqliteConnection, spool: &str) -> Result<Position, DatabaseError> {
+pub(super) async fn progress(
+    connection: &mut SqliteConnection,
+    spool: &str,
+) -> Result<Position, DatabaseError> {
     let row = sqlx::query("select segment, byte from spool_progress where spool = ?")
         .bind(spool)
         .fetch_optional(connection)
@@ -26,16 +31,26 @@ pub(super) async fn progress(connection: &mut SqliteConnection, spool: &str) -> 
         return Ok(Position::default());
     };
     let (segment, byte): (i64, i64) = (row.try_get(0)?, row.try_get(1)?);
-    Ok(Position { segment: segment.unsigned_abs(), byte: byte.unsigned_abs() })
+    Ok(Position {
+        segment: segment.unsigned_abs(),
+        byte: byte.unsigned_abs(),
+    })
 }
 
 /// Number of a run; 0 stands for no run.
-pub(super) async fn run_number(connection: &mut SqliteConnection, name: &str) -> Result<Option<i64>, DatabaseError> {
-    let number = sqlx::query_scalar("select no from runs where name = ?").bind(name).fetch_optional(connection).await?;
+pub(super) async fn run_number(
+    connection: &mut SqliteConnection,
+    name: &str,
+) -> Result<Option<i64>, DatabaseError> {
+    let number = sqlx::query_scalar("select no from runs where name = ?")
+        .bind(name)
+        .fetch_optional(connection)
+        .await?;
     Ok(number)
 }
 
-/// Batches whose range of ids covers the position just below `before`: their number and id. In practice one or none.
+/// Batches whose range of ids covers the position just below `before`: their number and id. In
+/// practice one or none.
 pub(super) async fn batches_around(
     connection: &mut SqliteConnection,
     before: u128,
@@ -46,7 +61,9 @@ pub(super) async fn batches_around(
         .bind(id_bytes(lowest))
         .fetch_all(connection)
         .await?;
-    rows.iter().map(|row| Ok((row.try_get(0)?, batch_id(row.try_get(1)?, "batches")?))).collect()
+    rows.iter()
+        .map(|row| Ok((row.try_get(0)?, batch_id(row.try_get(1)?, "batches")?)))
+        .collect()
 }
 
 /// What a list starts from.
@@ -107,29 +124,42 @@ pub(super) async fn kinds(
     let mut query = QueryBuilder::<Sqlite>::new("select no from kinds where true");
     for (column, value) in facts {
         if let Some(value) = value {
-            query.push(format_args!(" and {column} = ")).push_bind(value.as_str());
+            query
+                .push(format_args!(" and {column} = "))
+                .push_bind(value.as_str());
         }
     }
     query.push(" order by no");
-    Ok(Some(query.build_query_scalar().fetch_all(connection).await?))
+    Ok(Some(
+        query.build_query_scalar().fetch_all(connection).await?,
+    ))
 }
 
 /// The list of `filter` below `before`.
-pub(super) fn list(filter: &GradeFilter, found: &Found, before: Option<GradeId>, limit: u32) -> QueryBuilder<Sqlite> {
+pub(super) fn list(
+    filter: &GradeFilter,
+    found: &Found,
+    before: Option<GradeId>,
+    limit: u32,
+) -> QueryBuilder<Sqlite> {
     let Found { run, kinds, around } = found;
     let run = *run;
-    // Within a batch the grades of rare kinds are found by their index, which costs sorting the few of each batch.
+    // Within a batch the grades of rare kinds are found by their index, which costs sorting the few
+    // of each batch.
     let in_batch = "g.key between b.no << 24 and (b.no << 24) + 16777215";
     let (index, in_batch) = match kinds {
         Some(_) => ("indexed by grades_by_kind", in_batch),
-        // `+` takes the affinity of the column away, under which no index over an expression is used.
-        None if is_between(filter) => {
-            ("indexed by grades_by_score", "g.key >> 24 = +b.no and g.score > 0 and g.score < 1")
-        }
+        // `+` takes the affinity of the column away, under which no index over an expression is
+        // used.
+        None if is_between(filter) => (
+            "indexed by grades_by_score",
+            "g.key >> 24 = +b.no and g.score > 0 and g.score < 1",
+        ),
         None => ("", in_batch),
     };
-    let grades_of_batch =
-        format!(" cross join grades g {index} on {in_batch} cross join kinds k on k.no = g.kind where ");
+    let grades_of_batch = format!(
+        " cross join grades g {index} on {in_batch} cross join kinds k on k.no = g.kind where "
+    );
     let mut query = QueryBuilder::new(SELECT_GRADE);
     let wanted = facets::wanted(filter, run.unwrap_or(ANY_RUN));
     let lead = lead(filter, &wanted);
@@ -153,9 +183,13 @@ pub(super) fn list(filter: &GradeFilter, found: &Found, before: Option<GradeId>,
             query.push(" from batches b").push(&grades_of_batch);
             query.push("b.step = ").push_bind(*step);
         }
-        Lead::All if filter.since_us.is_some() || filter.until_us.is_some() || filter.step.is_some() => {
+        Lead::All
+            if filter.since_us.is_some() || filter.until_us.is_some() || filter.step.is_some() =>
+        {
             // Most batches are passed over: their index says so without the rows.
-            query.push(" from batches b indexed by batches_walked").push(&grades_of_batch);
+            query
+                .push(" from batches b indexed by batches_walked")
+                .push(&grades_of_batch);
             query.push("true");
         }
         Lead::Batch | Lead::Run | Lead::All => {
@@ -208,7 +242,9 @@ pub(super) fn list(filter: &GradeFilter, found: &Found, before: Option<GradeId>,
         query.push(")");
     }
     filter_rows(&mut query, filter);
-    query.push(format_args!(" order by {order} desc, g.key desc limit {limit}"));
+    query.push(format_args!(
+        " order by {order} desc, g.key desc limit {limit}"
+    ));
     query
 }
 
@@ -217,14 +253,17 @@ fn is_between(filter: &GradeFilter) -> bool {
     filter.score_min.is_some_and(|min| min > 0.0) && filter.score_max.is_some_and(|max| max < 1.0)
 }
 
-/// Looks only into batches that hold all that is wanted; the first facet leads, and its batches hold it. Compared with 1, because SQLite
-/// makes a plain `exists` a join, which it puts behind the grades.
+/// Looks only into batches that hold all that is wanted; the first facet leads, and its batches
+/// hold it. Compared with 1, because SQLite makes a plain `exists` a join, which it puts behind the
+/// grades.
 fn narrow_batches(query: &mut QueryBuilder<Sqlite>, wanted: &Wanted, run: i64, batch: &str) {
     if wanted.nothing {
         query.push(" and false");
     }
     for (facet, under) in wanted.all.iter().skip(1) {
-        query.push(" and 1 = exists (select 1 from facets x where x.facet = ").push_bind(facet.clone());
+        query
+            .push(" and 1 = exists (select 1 from facets x where x.facet = ")
+            .push_bind(facet.clone());
         query.push(" and x.run = ").push_bind(*under);
         query.push(format_args!(" and x.batch = {batch})"));
     }
@@ -263,10 +302,20 @@ mod tests {
     /// How SQLite would run the list.
     async fn plan(filter: &GradeFilter) -> String {
         let mut connection = SqliteConnection::connect("sqlite::memory:").await.unwrap();
-        crate::sqlite::MIGRATIONS.run(&mut connection).await.unwrap();
+        crate::sqlite::MIGRATIONS
+            .run(&mut connection)
+            .await
+            .unwrap();
         let before = Some(GradeId::from(1 << 90));
-        let kinds = kinds(&mut connection, filter).await.unwrap().map(|_| vec![1, 2]);
-        let found = Found { run: filter.run.is_some().then_some(1), kinds, around: vec![(1, BatchId::from(1))] };
+        let kinds = kinds(&mut connection, filter)
+            .await
+            .unwrap()
+            .map(|_| vec![1, 2]);
+        let found = Found {
+            run: filter.run.is_some().then_some(1),
+            kinds,
+            around: vec![(1, BatchId::from(1))],
+        };
         let sql = list(filter, &found, before, 100).into_string();
         let steps = sqlx::query(sqlx::AssertSqlSafe(format!("explain query plan {sql}")))
             .fetch_all(&mut connection)
@@ -281,37 +330,148 @@ mod tests {
         let all = GradeFilter::default;
         vec![
             ("b USING INDEX sqlite_autoindex_batches_1 (id", all()),
-            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { grader: text(), ..all() }),
-            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { channel: text(), ..all() }),
-            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { verdict: text(), ..all() }),
-            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { appeal: text(), ..all() }),
-            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { outcome: text(), ..all() }),
             (
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
-                GradeFilter { run: text(), verdict: text(), ..all() },
-            ),
-            ("f USING PRIMARY KEY (facet=? AND run=? AND batch<?)", GradeFilter { group: text(), ..all() }),
-            (
-                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
-                GradeFilter { run: text(), group: text(), ..all() },
+                GradeFilter {
+                    grader: text(),
+                    ..all()
+                },
             ),
             (
                 "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
-                GradeFilter { score_min: Some(0.2), score_max: Some(0.7), ..all() },
+                GradeFilter {
+                    channel: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    appeal: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    outcome: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    run: text(),
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    group: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    run: text(),
+                    group: text(),
+                    ..all()
+                },
+            ),
+            (
+                "f USING PRIMARY KEY (facet=? AND run=? AND batch<?)",
+                GradeFilter {
+                    score_min: Some(0.2),
+                    score_max: Some(0.7),
+                    ..all()
+                },
             ),
             (
                 "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
-                GradeFilter { grader: text(), verdict: text(), ..all() },
+                GradeFilter {
+                    grader: text(),
+                    verdict: text(),
+                    ..all()
+                },
             ),
-            ("x USING PRIMARY KEY (facet=? AND run=? AND batch=?)", GradeFilter { score_min: Some(0.2), ..all() }),
-            ("batches_by_run", GradeFilter { run: text(), ..all() }),
-            ("batches_by_run", GradeFilter { run: text(), since_us: Some(1), ..all() }),
-            ("batches_by_run", GradeFilter { run: text(), score_max: Some(0.2), ..all() }),
-            ("b USING INDEX batches_walked (id<?)", GradeFilter { step: Some(1), ..all() }),
-            ("b USING INDEX batches_walked (id<?)", GradeFilter { until_us: Some(1), ..all() }),
-            ("batches_by_step", GradeFilter { run: text(), step: Some(1), ..all() }),
-            ("batches_by_step", GradeFilter { run: text(), step: Some(1), verdict: text(), ..all() }),
-            ("b USING INDEX sqlite_autoindex_batches_1 (id", GradeFilter { batch: Some(1.into()), ..all() }),
+            (
+                "x USING PRIMARY KEY (facet=? AND run=? AND batch=?)",
+                GradeFilter {
+                    score_min: Some(0.2),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_run",
+                GradeFilter {
+                    run: text(),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_run",
+                GradeFilter {
+                    run: text(),
+                    since_us: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_run",
+                GradeFilter {
+                    run: text(),
+                    score_max: Some(0.2),
+                    ..all()
+                },
+            ),
+            (
+                "b USING INDEX batches_walked (id<?)",
+                GradeFilter {
+                    step: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "b USING INDEX batches_walked (id<?)",
+                GradeFilter {
+                    until_us: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_step",
+                GradeFilter {
+                    run: text(),
+                    step: Some(1),
+                    ..all()
+                },
+            ),
+            (
+                "batches_by_step",
+                GradeFilter {
+                    run: text(),
+                    step: Some(1),
+                    verdict: text(),
+                    ..all()
+                },
+            ),
+            (
+                "b USING INDEX sqlite_autoindex_batches_1 (id",
+                GradeFilter {
+                    batch: Some(1.into()),
+                    ..all()
+                },
+            ),
         ]
     }
 
@@ -342,7 +502,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_list_by_item_is_found_by_its_index() {
-        let filter = GradeFilter { item: Some("x".to_owned()), ..GradeFilter::default() };
+        let filter = GradeFilter {
+            item: Some("x".to_owned()),
+            ..GradeFilter::default()
+        };
         let plan = plan(&filter).await;
         assert!(plan.contains("grades_by_item (item=?)"), "{plan}");
     }

@@ -1,4 +1,5 @@
-//! Responsible for sums by step: adding those of new grades to `rollups`, and reading those of a run.
+//! Responsible for sums by step: adding those of new grades to `rollups`, and reading those of a
+//! run.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +14,8 @@ use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
 const UPSERT: Insert = Insert {
-    into: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, scores, score_sum, \
-           score_squares, grade_us, queue_us)",
+    into: "insert into rollups (run, step, grader, version, outcome, verdict, grades, passes, \
+           scores, score_sum, score_squares, grade_us, queue_us)",
     columns: 13,
     then: concat!(
         "on conflict (run, step, grader, version, outcome, verdict) do update set ",
@@ -25,12 +26,22 @@ const UPSERT: Insert = Insert {
 };
 
 /// Adds the sums to their rollups.
-pub(super) async fn upsert(connection: &mut SqliteConnection, sums: &[Sum<'_>]) -> Result<(), DatabaseError> {
+pub(super) async fn upsert(
+    connection: &mut SqliteConnection,
+    sums: &[Sum<'_>],
+) -> Result<(), DatabaseError> {
     let mut rollups: BTreeMap<_, Totals> = BTreeMap::new();
     for (batch, kind, sums) in sums {
         let step = batch.entry.step.unwrap_or(NO_STEP);
         let verdict = kind.verdict.unwrap_or("");
-        let key = (batch.run, step, kind.grader, kind.version, kind.outcome, verdict);
+        let key = (
+            batch.run,
+            step,
+            kind.grader,
+            kind.version,
+            kind.outcome,
+            verdict,
+        );
         rollups.entry(key).or_default().add(sums);
     }
     let rollups: Vec<_> = rollups.into_iter().collect();
@@ -57,9 +68,12 @@ pub(super) async fn upsert(connection: &mut SqliteConnection, sums: &[Sum<'_>]) 
 }
 
 /// The rollups of a run.
-pub(super) async fn read(connection: &mut SqliteConnection, run: i64) -> Result<Rollups, DatabaseError> {
-    const SELECT: &str = "select step, grader, version, outcome, verdict, grades, passes, scores, score_sum, \
-         score_squares, grade_us, queue_us from rollups where run = ?";
+pub(super) async fn read(
+    connection: &mut SqliteConnection,
+    run: i64,
+) -> Result<Rollups, DatabaseError> {
+    const SELECT: &str = "select step, grader, version, outcome, verdict, grades, passes, scores, \
+         score_sum, score_squares, grade_us, queue_us from rollups where run = ?";
     let mut rollups = Rollups::new();
     for row in sqlx::query(SELECT).bind(run).fetch_all(connection).await? {
         let (step, verdict): (i64, &str) = (row.try_get(0)?, row.try_get(4)?);

@@ -1,4 +1,5 @@
-//! Responsible for the columns of `grades`: one list of names, how a row is bound and how it is read back. Builds no query.
+//! Responsible for the columns of `grades`: one list of names, how a row is bound and how it is
+//! read back. Builds no query.
 
 use std::sync::Arc;
 
@@ -12,19 +13,21 @@ use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
 
 pub(super) const INSERT_GRADES: Insert = Insert {
-    into: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, completion_hash, prompt_hash, score, \
-           reward, components, steps, measures, evidence, error, meta, checks, queue_us, grade_us, work, time_us, appeal, \
-           score_after, coefficient, composition)",
+    into: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, completion_hash, \
+           prompt_hash, score, reward, components, steps, measures, evidence, error, meta, \
+           checks, queue_us, grade_us, work, time_us, appeal, score_after, coefficient, \
+           composition)",
     columns: 25,
     then: "",
 };
 
 /// A grade `g` of a kind `k` and a batch `b`; [`read_grade`] reads what this selects.
-pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.prompt_key, k.channel, k.grader, k.version, \
-     k.image, g.task_hash, g.completion_hash, g.prompt_hash, k.policy, k.outcome, k.verdict, k.pass, g.score, \
-     g.reward, g.components, g.steps, g.measures, g.evidence, g.error, g.meta, g.checks, k.deterministic, \
-     k.cached, g.queue_us, g.grade_us, g.work, g.time_us, b.id, b.caller, b.step, \
-     (select name from runs where no = b.run), g.appeal, g.score_after, g.coefficient, g.composition, k.policy_hash";
+pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.prompt_key, k.channel, \
+     k.grader, k.version, k.image, g.task_hash, g.completion_hash, g.prompt_hash, k.policy, \
+     k.outcome, k.verdict, k.pass, g.score, g.reward, g.components, g.steps, g.measures, \
+     g.evidence, g.error, g.meta, g.checks, k.deterministic, k.cached, g.queue_us, g.grade_us, \
+     g.work, g.time_us, b.id, b.caller, b.step, (select name from runs where no = b.run), \
+     g.appeal, g.score_after, g.coefficient, g.composition, k.policy_hash";
 
 /// Key of the grade at `position` of the batch `number`.
 pub(super) fn key(number: i64, position: u32) -> i64 {
@@ -59,7 +62,13 @@ pub(super) fn bind_grade(values: &mut Values, key: i64, kind: i64, grade: &Grade
         .add_count(grade.grade_us)
         .add_count(grade.work)
         .add(grade.time_us)
-        .add_text(grade.appeal.as_ref().and_then(|appeal| serde_json::to_string(appeal).ok()).as_deref())
+        .add_text(
+            grade
+                .appeal
+                .as_ref()
+                .and_then(|appeal| serde_json::to_string(appeal).ok())
+                .as_deref(),
+        )
         .add(grade.score_after_appeal)
         .add(grade.coefficient)
         .add_text(grade.composition_json.as_deref());
@@ -75,13 +84,18 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
             reason: format!("a hash has 32 bytes, this has {}", bytes.len()),
         })
     };
-    let optional_hash = |column: &'static str, bytes: Option<&[u8]>| bytes.map(|bytes| hash(column, bytes)).transpose();
+    let optional_hash = |column: &'static str, bytes: Option<&[u8]>| {
+        bytes.map(|bytes| hash(column, bytes)).transpose()
+    };
     let appeal: Option<&str> = row.try_get(34)?;
-    let appeal = appeal.map(serde_json::from_str).transpose().map_err(|error| DatabaseError::Row {
-        table: "grades",
-        column: "appeal",
-        reason: error.to_string(),
-    })?;
+    let appeal = appeal
+        .map(serde_json::from_str)
+        .transpose()
+        .map_err(|error| DatabaseError::Row {
+            table: "grades",
+            column: "appeal",
+            reason: error.to_string(),
+        })?;
     Ok(GradeRecord {
         grade: batch.grade(position),
         batch,

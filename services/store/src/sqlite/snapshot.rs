@@ -1,4 +1,5 @@
-//! Responsible for reading one consistent state: a read transaction that knows how far the spool was applied in it.
+//! Responsible for reading one consistent state: a read transaction that knows how far the spool
+//! was applied in it.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
@@ -29,16 +30,23 @@ struct Open {
 }
 
 /// Starts a read transaction. Its first read, the progress, is what fixes the state.
-pub(super) async fn open(readers: &Pool<Sqlite>, spool: &str) -> Result<impl Snapshot + use<>, DatabaseError> {
+pub(super) async fn open(
+    readers: &Pool<Sqlite>,
+    spool: &str,
+) -> Result<impl Snapshot + use<>, DatabaseError> {
     let mut transaction = readers.begin().await?;
     let progress = query::progress(&mut transaction, spool).await?;
-    Ok(Open { transaction, progress })
+    Ok(Open {
+        transaction,
+        progress,
+    })
 }
 
 impl Open {
     async fn find_grade(&mut self, id: GradeId) -> Result<Option<GradeRecord>, DatabaseError> {
         let sql = format!(
-            "{SELECT_GRADE} from grades g join batches b on b.no = ? join kinds k on k.no = g.kind where g.key = ?"
+            "{SELECT_GRADE} from grades g join batches b on b.no = ? join kinds k on k.no = \
+             g.kind where g.key = ?"
         );
         let sql: Arc<str> = sql.into();
         for (number, batch) in query::batches_around(&mut self.transaction, id.into()).await? {
@@ -93,7 +101,10 @@ impl Open {
             .collect()
     }
 
-    async fn find_present(&mut self, batches: &[BatchId]) -> Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError> {
+    async fn find_present(
+        &mut self,
+        batches: &[BatchId],
+    ) -> Result<HashMap<BatchId, HashSet<GradeId>>, DatabaseError> {
         let mut present = HashMap::new();
         for chunk in batches.chunks(512) {
             let mut query = QueryBuilder::<Sqlite>::new("select no, id from batches where id in (");
@@ -102,15 +113,20 @@ impl Open {
                 ids.push_bind(id_bytes(*batch));
             }
             query.push(")");
-            let rows = query.build().persistent(false).fetch_all(&mut *self.transaction).await?;
+            let rows = query
+                .build()
+                .persistent(false)
+                .fetch_all(&mut *self.transaction)
+                .await?;
             for row in rows {
                 let batch = batch_id(row.try_get(1)?, "batches")?;
                 let number: i64 = row.try_get(0)?;
-                let keys: Vec<i64> = sqlx::query_scalar("select key from grades where key between ? and ?")
-                    .bind(key(number, 0))
-                    .bind(key(number + 1, 0) - 1)
-                    .fetch_all(&mut *self.transaction)
-                    .await?;
+                let keys: Vec<i64> =
+                    sqlx::query_scalar("select key from grades where key between ? and ?")
+                        .bind(key(number, 0))
+                        .bind(key(number + 1, 0) - 1)
+                        .fetch_all(&mut *self.transaction)
+                        .await?;
                 let ids = keys.into_iter().map(|key| batch.grade(position(key)));
                 present.insert(batch, ids.collect());
             }
@@ -123,10 +139,12 @@ impl Open {
         limit: u32,
         named: &[Arc<str>],
     ) -> Result<HashMap<Arc<str>, RunTotals>, DatabaseError> {
-        const SELECT: &str = "select name, grades, graded, ungradable, failed, passed, scores, score_sum, \
-             last_step, first_us, last_us from runs where grades > 0";
+        const SELECT: &str = "select name, grades, graded, ungradable, failed, passed, scores, \
+             score_sum, last_step, first_us, last_us from runs where grades > 0";
         let mut query = QueryBuilder::<Sqlite>::new(SELECT);
-        query.push(" order by last_us desc, name limit ").push_bind(i64::from(limit));
+        query
+            .push(" order by last_us desc, name limit ")
+            .push_bind(i64::from(limit));
         let last_used = query.build().fetch_all(&mut *self.transaction).await?;
         let mut runs = HashMap::new();
         for row in &last_used {
@@ -140,7 +158,11 @@ impl Open {
                 names.push_bind(name.clone());
             }
             query.push(")");
-            let rows = query.build().persistent(false).fetch_all(&mut *self.transaction).await?;
+            let rows = query
+                .build()
+                .persistent(false)
+                .fetch_all(&mut *self.transaction)
+                .await?;
             for row in &rows {
                 read_run(row, &mut runs)?;
             }
@@ -157,9 +179,17 @@ impl Open {
         .fetch_optional(&mut *self.transaction)
         .await?;
         let Some(row) = row else { return Ok(None) };
-        let place = PackedBody { hash, kind: kind(row.try_get(0)?)?, start: row.try_get(1)?, size: row.try_get(2)? };
-        let pack =
-            Squeezed { codec: codec("packs", row.try_get(3)?)?, size: row.try_get(4)?, content: row.try_get(5)? };
+        let place = PackedBody {
+            hash,
+            kind: kind(row.try_get(0)?)?,
+            start: row.try_get(1)?,
+            size: row.try_get(2)?,
+        };
+        let pack = Squeezed {
+            codec: codec("packs", row.try_get(3)?)?,
+            size: row.try_get(4)?,
+            content: row.try_get(5)?,
+        };
         Ok(Some(body_of(&unsqueeze(&pack)?, &place)?))
     }
 
@@ -275,7 +305,11 @@ impl Snapshot for Open {
         Box::pin(self.read_runs(limit, named))
     }
 
-    fn run_steps<'a>(&'a mut self, run: &'a str, width: i64) -> BoxFuture<'a, Result<Steps, DatabaseError>> {
+    fn run_steps<'a>(
+        &'a mut self,
+        run: &'a str,
+        width: i64,
+    ) -> BoxFuture<'a, Result<Steps, DatabaseError>> {
         Box::pin(async move {
             match query::run_number(&mut self.transaction, run).await? {
                 Some(number) => charts::read(&mut self.transaction, number, width).await,
@@ -297,7 +331,10 @@ impl Snapshot for Open {
         Box::pin(self.read_body(hash))
     }
 
-    fn claim<'a>(&'a mut self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>> {
+    fn claim<'a>(
+        &'a mut self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, DatabaseError>> {
         Box::pin(self.read_claim(key))
     }
 
@@ -305,15 +342,24 @@ impl Snapshot for Open {
         Box::pin(channels::read(&mut self.transaction))
     }
 
-    fn adjudications(&mut self, grade: GradeId) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>> {
+    fn adjudications(
+        &mut self,
+        grade: GradeId,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>> {
         Box::pin(events::adjudications(&mut self.transaction, grade))
     }
 
-    fn last_adjudications(&mut self, limit: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>> {
+    fn last_adjudications(
+        &mut self,
+        limit: u32,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, DatabaseError>> {
         Box::pin(events::last_adjudications(&mut self.transaction, limit))
     }
 
-    fn draws<'a>(&'a mut self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>> {
+    fn draws<'a>(
+        &'a mut self,
+        grades: &'a [GradeId],
+    ) -> BoxFuture<'a, Result<Vec<Draw>, DatabaseError>> {
         Box::pin(events::draws(&mut self.transaction, grades))
     }
 

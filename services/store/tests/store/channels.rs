@@ -1,4 +1,5 @@
-//! Counts of channels and histories of prompts: each grade and event counts once, waiting or applied, here or in a replica.
+//! Counts of channels and histories of prompts: each grade and event counts once, waiting or
+//! applied, here or in a replica.
 
 use assay_core::channel::{Adjudication, Calibration, Draw, Event, OPERATOR, STRETCH_US};
 use assay_core::store::{Reader, Recorder};
@@ -24,19 +25,36 @@ fn adjudication(id: u128, grade: GradeId, weight: Option<f64>) -> Event {
     })
 }
 
-/// Negatives, positives, checks, weight of the disagreements of judges, truths, of the one channel there is.
+/// Negatives, positives, checks, weight of the disagreements of judges, truths, of the one channel
+/// there is.
 async fn counted(store: &DurableStore) -> (u64, u64, u64, f64, u64) {
     let counts = store.channels().await.unwrap();
     let (mut negatives, mut positives) = (0, 0);
     for graded in counts.graded.values() {
         negatives += graded.negatives;
         positives += graded.positives;
-        assert_eq!(graded.bound_negatives, graded.negatives, "each negative of this world was overturned");
+        assert_eq!(
+            graded.bound_negatives, graded.negatives,
+            "each negative of this world was overturned"
+        );
     }
     let checked: Vec<_> = counts.checked.values().flatten().collect();
     let checks = checked.iter().map(|(_, checked)| checked.checks).sum();
-    let weight = checked.iter().map(|(_, checked)| checked.disagreed_weight).sum();
-    (negatives, positives, checks, weight, counts.truths.values().map(|truths| truths.right.unsigned_abs()).sum())
+    let weight = checked
+        .iter()
+        .map(|(_, checked)| checked.disagreed_weight)
+        .sum();
+    (
+        negatives,
+        positives,
+        checks,
+        weight,
+        counts
+            .truths
+            .values()
+            .map(|truths| truths.right.unsigned_abs())
+            .sum(),
+    )
 }
 
 #[tokio::test]
@@ -76,9 +94,15 @@ async fn old_stretches_come_as_one_sum() {
     record(&store, long).await;
     world.applied(&store).await;
     let graded = store.channels().await.unwrap().graded;
-    let sizes: Vec<u64> = graded.values().map(assay_core::channel::Graded::items).collect();
+    let sizes: Vec<u64> = graded
+        .values()
+        .map(assay_core::channel::Graded::items)
+        .collect();
     assert_eq!((sizes.len(), sizes[0], sizes[1]), (512, 89, 1));
-    assert_eq!(graded.values().map(|graded| graded.positives).sum::<u64>(), 300);
+    assert_eq!(
+        graded.values().map(|graded| graded.positives).sum::<u64>(),
+        300
+    );
 }
 
 #[tokio::test]
@@ -101,7 +125,11 @@ async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
     let grade = batch(1).grade(1);
     let chosen = adjudication(7, grade, None);
     record(&store, events(10, vec![chosen.clone()])).await;
-    assert_eq!(counted(&store).await, (1, 1, 1, 4.0, 0), "whoever picks a grade picks it for a reason");
+    assert_eq!(
+        counted(&store).await,
+        (1, 1, 1, 4.0, 0),
+        "whoever picks a grade picks it for a reason"
+    );
     let drawn = adjudication(8, grade, Some(2.0));
     record(&store, events(11, vec![drawn.clone()])).await;
     let counts = (1, 1, 2, 6.0, 1);
@@ -109,11 +137,26 @@ async fn an_adjudication_counts_once_and_only_when_it_was_drawn() {
     world.applied(&store).await;
     record(&store, events(12, vec![drawn.clone()])).await;
     world.applied(&store).await;
-    assert_eq!(counted(&store).await, counts, "sent again, it is there already");
+    assert_eq!(
+        counted(&store).await,
+        counts,
+        "sent again, it is there already"
+    );
     let found = store.adjudications(grade).await.unwrap();
-    assert_eq!(found.into_iter().map(Event::Adjudicated).collect::<Vec<_>>(), [chosen, drawn]);
+    assert_eq!(
+        found
+            .into_iter()
+            .map(Event::Adjudicated)
+            .collect::<Vec<_>>(),
+        [chosen, drawn]
+    );
     let judges = store.channels().await.unwrap().checked;
-    assert!(judges.values().flatten().any(|(checker, _)| checker.judge == OPERATOR));
+    assert!(
+        judges
+            .values()
+            .flatten()
+            .any(|(checker, _)| checker.judge == OPERATOR)
+    );
 }
 
 #[tokio::test]
@@ -123,7 +166,9 @@ async fn a_later_word_counts_instead_of_the_one_it_takes_back() {
     record(&store, entry(1, 2)).await;
     let grade = batch(1).grade(1);
     let first = adjudication(7, grade, Some(1.0));
-    let Event::Adjudicated(mut second) = adjudication(8, grade, Some(1.0)) else { unreachable!() };
+    let Event::Adjudicated(mut second) = adjudication(8, grade, Some(1.0)) else {
+        unreachable!()
+    };
     (second.pass, second.corrects) = (false, Some((true, world::START_US)));
     record(&store, events(10, vec![first])).await;
     // The judge's check with probability 1/4, and the operator's.
@@ -141,7 +186,13 @@ async fn draws_and_calibrations_are_found_again() {
     let world = World::new();
     let store = world.open().await;
     let grade = batch(1).grade(1);
-    let draw = Draw { grade, channel: "math/default".to_owned(), probability: 0.125, weight: 1.0, time_us: 5 };
+    let draw = Draw {
+        grade,
+        channel: "math/default".to_owned(),
+        probability: 0.125,
+        weight: 1.0,
+        time_us: 5,
+    };
     let calibration = |time_us, right_refused| Calibration {
         channel: "math/default".to_owned(),
         version: 1,
@@ -153,12 +204,26 @@ async fn draws_and_calibrations_are_found_again() {
         time_us,
     };
     let (new, old) = (calibration(9, 3.0), calibration(8, 4.0));
-    record(&store, events(1, vec![Event::Drawn(draw.clone()), Event::Calibrated(new.clone())])).await;
+    record(
+        &store,
+        events(
+            1,
+            vec![Event::Drawn(draw.clone()), Event::Calibrated(new.clone())],
+        ),
+    )
+    .await;
     record(&store, events(2, vec![Event::Calibrated(old)])).await;
     for _ in 0..2 {
-        assert_eq!(store.draws(&[grade, batch(1).grade(2)]).await.unwrap(), std::slice::from_ref(&draw));
+        assert_eq!(
+            store.draws(&[grade, batch(1).grade(2)]).await.unwrap(),
+            std::slice::from_ref(&draw)
+        );
         let known = store.channels().await.unwrap().calibrations;
-        assert_eq!(known.into_values().collect::<Vec<_>>(), std::slice::from_ref(&new), "the later one stands");
+        assert_eq!(
+            known.into_values().collect::<Vec<_>>(),
+            std::slice::from_ref(&new),
+            "the later one stands"
+        );
         world.applied(&store).await;
     }
 }
@@ -184,7 +249,13 @@ async fn a_prompt_s_visits_are_kept_by_run_and_step() {
         let visits = store.visits("run-a", None).await.unwrap();
         assert_eq!(visits["prompt-1"], [visit(1, 4)]);
         assert_eq!(visits["prompt-2"], [visit(2, 2)]);
-        let named = store.visits("run-a", Some(&["prompt-2".to_owned(), "prompt-9".to_owned()])).await.unwrap();
+        let named = store
+            .visits(
+                "run-a",
+                Some(&["prompt-2".to_owned(), "prompt-9".to_owned()]),
+            )
+            .await
+            .unwrap();
         assert_eq!(named.keys().collect::<Vec<_>>(), ["prompt-2"]);
         assert!(store.visits("run-b", None).await.unwrap().is_empty());
         world.applied(&store).await;

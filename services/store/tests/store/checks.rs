@@ -43,22 +43,37 @@ async fn checks_come_newest_first_whether_they_wait_or_are_applied() {
         keep(&store, n).await;
     }
     let list = async |before: Option<u64>, limit| {
-        let found = store.dataset_checks(before.map(world::batch), limit).await.unwrap();
-        found.into_iter().map(|check| check.checked / 10).collect::<Vec<_>>()
+        let found = store
+            .dataset_checks(before.map(world::batch), limit)
+            .await
+            .unwrap();
+        found
+            .into_iter()
+            .map(|check| check.checked / 10)
+            .collect::<Vec<_>>()
     };
     assert_eq!(list(None, 10).await, [5, 4, 3, 2, 1], "two of them wait");
     assert_eq!(list(None, 2).await, [5, 4]);
     assert_eq!(list(Some(4), 2).await, [3, 2]);
     assert!(list(Some(1), 2).await.is_empty());
-    assert_eq!(store.dataset_check(world::batch(4)).await.unwrap(), Some(check(4)));
+    assert_eq!(
+        store.dataset_check(world::batch(4)).await.unwrap(),
+        Some(check(4))
+    );
     assert_eq!(store.dataset_check(BatchId::from(7)).await.unwrap(), None);
-    assert_eq!(store.body(check(4).report).await.unwrap().unwrap().content, report(4));
+    assert_eq!(
+        store.body(check(4).report).await.unwrap().unwrap().content,
+        report(4)
+    );
     drop(lock);
     world.applied(&store).await;
     assert_eq!(list(None, 10).await, [5, 4, 3, 2, 1], "all are applied");
     store.close().await.unwrap();
     drop(store);
     let store = world.open().await;
-    assert_eq!(store.dataset_check(world::batch(5)).await.unwrap(), Some(check(5)));
+    assert_eq!(
+        store.dataset_check(world::batch(5)).await.unwrap(),
+        Some(check(5))
+    );
     assert_eq!(world.number("select count(*) from dataset_checks").await, 5);
 }

@@ -10,7 +10,10 @@ use crate::world::{START_US, World, batch, claim, entry, key, record};
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Runs `check` on claims that wait and, after reopening, on the same claims in the database.
-async fn waiting_and_stored(entries: Vec<assay_core::record::Entry>, check: impl AsyncFn(&assay_store::DurableStore)) {
+async fn waiting_and_stored(
+    entries: Vec<assay_core::record::Entry>,
+    check: impl AsyncFn(&assay_store::DurableStore),
+) {
     let world = World::new();
     let store = world.open().await;
     let lock = world.lock_database().await;
@@ -28,13 +31,23 @@ async fn waiting_and_stored(entries: Vec<assay_core::record::Entry>, check: impl
 #[tokio::test]
 async fn a_later_entry_closes_the_claim_with_its_reply() {
     let reply = "a reply that is long enough to be compressed ".repeat(10);
-    let entries = vec![claim("open", 1, None), claim("closed", 2, None), claim("closed", 2, Some(&reply))];
+    let entries = vec![
+        claim("open", 1, None),
+        claim("closed", 2, None),
+        claim("closed", 2, Some(&reply)),
+    ];
     waiting_and_stored(entries, async |store| {
         let open = store.claim(&key("open")).await.unwrap().unwrap();
-        assert_eq!((open.batch, open.reply, open.time_us), (batch(1), None, START_US));
+        assert_eq!(
+            (open.batch, open.reply, open.time_us),
+            (batch(1), None, START_US)
+        );
         let closed = store.claim(&key("closed")).await.unwrap().unwrap();
         let got = closed.reply.unwrap();
-        assert_eq!((got.media.as_str(), got.body), ("application/json", reply.clone().into_bytes()));
+        assert_eq!(
+            (got.media.as_str(), got.body),
+            ("application/json", reply.clone().into_bytes())
+        );
         assert_eq!(store.claim(&key("never")).await.unwrap(), None);
     })
     .await;
@@ -69,12 +82,18 @@ async fn an_empty_reply_is_a_reply() {
 #[tokio::test]
 async fn keys_of_two_callers_never_meet() {
     let mut theirs = claim("key", 2, Some("theirs"));
-    let their_key = RequestKey { caller: "other".into(), ..key("key") };
+    let their_key = RequestKey {
+        caller: "other".into(),
+        ..key("key")
+    };
     theirs.claim.as_mut().unwrap().key = their_key.clone();
     waiting_and_stored(vec![claim("key", 1, Some("ours")), theirs], async |store| {
         let ours = store.claim(&key("key")).await.unwrap().unwrap();
         let theirs = store.claim(&their_key).await.unwrap().unwrap();
-        assert_eq!((ours.reply.unwrap().body, theirs.reply.unwrap().body), (b"ours".to_vec(), b"theirs".to_vec()));
+        assert_eq!(
+            (ours.reply.unwrap().body, theirs.reply.unwrap().body),
+            (b"ours".to_vec(), b"theirs".to_vec())
+        );
     })
     .await;
 }

@@ -13,7 +13,10 @@ async fn one_spool_is_used_by_one_store() {
     let world = World::new();
     let store = world.open().await;
     let refused = world.try_open().await.err().unwrap();
-    assert!(matches!(refused, OpenError::Spool(OpenSpoolError::InUse { .. })));
+    assert!(matches!(
+        refused,
+        OpenError::Spool(OpenSpoolError::InUse { .. })
+    ));
     assert!(refused.to_string().contains("is used by another node"));
     store.close().await.unwrap();
     drop(world.open().await);
@@ -34,13 +37,20 @@ async fn a_spool_that_cannot_be_written_refuses_until_it_can() {
         let refused = store.record(Arc::new(entry(2, 2))).await;
         assert!(matches!(refused, Err(StoreError::Unavailable(_))));
     }
-    assert_eq!(store.grade(batch(2).grade(0)).await.unwrap(), None, "what was refused is not seen");
+    assert_eq!(
+        store.grade(batch(2).grade(0)).await.unwrap(),
+        None,
+        "what was refused is not seen"
+    );
 
     std::fs::remove_file(world.spool()).unwrap();
     let after = entry(3, 2);
     record(&store, after.clone()).await;
     assert!(holds(&store, &before).await && holds(&store, &after).await);
-    assert!(world.try_open().await.is_err(), "the new folder is locked as the old one was");
+    assert!(
+        world.try_open().await.is_err(),
+        "the new folder is locked as the old one was"
+    );
     store.close().await.unwrap();
     assert_eq!(world.number("select count(*) from grades").await, 4);
 }
@@ -56,16 +66,27 @@ async fn a_link_to_the_database_leads_to_the_same_lock() {
         let link = world.root().join("links/link.db");
         std::os::unix::fs::symlink("../assay.db", &link).unwrap();
         let options = StoreOptions::new(format!("sqlite://{}", link.display()));
-        let store = DurableStore::open(&options, world.clock.clone()).await.unwrap();
+        let store = DurableStore::open(&options, world.clock.clone())
+            .await
+            .unwrap();
         let refused = world.try_open().await.err().unwrap();
-        assert!(matches!(refused, OpenError::Spool(OpenSpoolError::InUse { .. })));
+        assert!(matches!(
+            refused,
+            OpenError::Spool(OpenSpoolError::InUse { .. })
+        ));
         record(&store, entry(1, 2)).await;
         store.close().await.unwrap();
 
         let store = world.open().await;
         assert!(holds(&store, &entry(1, 2)).await);
-        let refused = DurableStore::open(&options, world.clock.clone()).await.err().unwrap();
-        assert!(matches!(refused, OpenError::Spool(OpenSpoolError::InUse { .. })));
+        let refused = DurableStore::open(&options, world.clock.clone())
+            .await
+            .err()
+            .unwrap();
+        assert!(matches!(
+            refused,
+            OpenError::Spool(OpenSpoolError::InUse { .. })
+        ));
     }
 }
 
@@ -89,7 +110,11 @@ async fn a_database_deleted_under_a_running_store_is_made_anew_from_the_spool() 
                 record(&store, entry.clone()).await;
             }
             tokio::time::sleep(Duration::from_millis(200)).await;
-            assert_eq!(store.pending_entries(), after.len(), "nothing counts as applied");
+            assert_eq!(
+                store.pending_entries(),
+                after.len(),
+                "nothing counts as applied"
+            );
             let refused = store.ready().await.unwrap_err();
             assert!(refused.to_string().contains("went away"));
             if closes {
@@ -122,7 +147,14 @@ async fn a_database_that_is_put_back_takes_what_waited() {
     record(&store, entry(2, 2)).await;
     tokio::time::sleep(Duration::from_millis(200)).await;
     assert_eq!(store.pending_entries(), 1);
-    assert!(store.ready().await.unwrap_err().to_string().contains("replaced by another"));
+    assert!(
+        store
+            .ready()
+            .await
+            .unwrap_err()
+            .to_string()
+            .contains("replaced by another")
+    );
 
     std::fs::rename(&away, world.database()).unwrap();
     world.applied(&store).await;
@@ -146,10 +178,17 @@ async fn what_is_answered_after_the_whole_folder_was_deleted_survives() {
                 answered.push(n);
             }
         }
-        assert_eq!(answered, [3, 4, 5], "the first finds its segment gone, the others go to a new folder");
+        assert_eq!(
+            answered,
+            [3, 4, 5],
+            "the first finds its segment gone, the others go to a new folder"
+        );
         assert!(store.ready().await.is_err());
         let refused = world.try_open().await.err().unwrap();
-        assert!(matches!(refused, OpenError::Spool(OpenSpoolError::InUse { .. })), "the new folder is locked");
+        assert!(
+            matches!(refused, OpenError::Spool(OpenSpoolError::InUse { .. })),
+            "the new folder is locked"
+        );
         if closes {
             store.close().await.unwrap_err();
         }
@@ -236,7 +275,10 @@ async fn an_entry_that_contradicts_itself_is_refused() {
 async fn a_url_of_no_known_database_is_an_error_that_says_what_to_write() {
     let world = World::new();
     let options = StoreOptions::new("mysql://somewhere");
-    let refused = DurableStore::open(&options, world.clock.clone()).await.err().unwrap();
+    let refused = DurableStore::open(&options, world.clock.clone())
+        .await
+        .err()
+        .unwrap();
     assert!(refused.to_string().contains("`sqlite://PATH`"));
 }
 
@@ -250,6 +292,9 @@ async fn grades_are_neither_changed_nor_deleted_outside_of_retention() {
         let refused = world.execute(sql).await.unwrap_err();
         assert!(refused.to_string().contains("grades are append-only"));
     }
-    world.execute("insert into retention values (1); delete from grades; delete from retention").await.unwrap();
+    world
+        .execute("insert into retention values (1); delete from grades; delete from retention")
+        .await
+        .unwrap();
     assert_eq!(world.number("select count(*) from grades").await, 0);
 }

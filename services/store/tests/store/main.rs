@@ -1,6 +1,10 @@
-//! What the record promises, stated over the traits `Recorder` and `Reader`: another database joins by opening in `world`.
+//! What the record promises, stated over the traits `Recorder` and `Reader`: another database joins
+//! by opening in `world`.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking, as tests do")]
+#![expect(
+    clippy::unwrap_used,
+    reason = "helpers of tests fail by panicking, as tests do"
+)]
 
 mod channels;
 mod checks;

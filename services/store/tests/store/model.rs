@@ -29,8 +29,10 @@ fn entries() -> impl Strategy<Value = Vec<Entry>> {
             grade.grader = ["math", "code"][pick % 2].to_owned();
             grade.channel = ["math/default", "math/gsm", "code/default"][pick % 3].to_owned();
             grade.outcome = ["graded", "graded", "failed", "ungradable"][pick % 4].to_owned();
-            grade.verdict = (grade.outcome == "graded").then(|| ["correct", "wrong_answer"][pick % 2].to_owned());
-            grade.error_json = (grade.outcome == "failed").then(|| r#"{"code":"sandbox_failed"}"#.to_owned());
+            grade.verdict = (grade.outcome == "graded")
+                .then(|| ["correct", "wrong_answer"][pick % 2].to_owned());
+            grade.error_json =
+                (grade.outcome == "failed").then(|| r#"{"code":"sandbox_failed"}"#.to_owned());
             grade.score = (grade.outcome == "graded").then_some((pick % 5) as f64 / 4.0);
             grade.pass = (grade.outcome == "graded").then_some(pick.is_multiple_of(2));
             grade.time_us = START_US + (pick % 7) as i64;
@@ -50,7 +52,14 @@ fn texts(values: &[&str]) -> impl Strategy<Value = Option<String>> + use<> {
 
 fn filters() -> impl Strategy<Value = GradeFilter> {
     let words = (
-        prop::option::weighted(0.5, select(vec!["run-a".to_owned(), "run-b".to_owned(), "run-c".to_owned()])),
+        prop::option::weighted(
+            0.5,
+            select(vec![
+                "run-a".to_owned(),
+                "run-b".to_owned(),
+                "run-c".to_owned(),
+            ]),
+        ),
         texts(&["math", "code"]),
         texts(&["math/default", "math/gsm", "none"]),
         texts(&["graded", "failed", "ungradable"]),
@@ -67,25 +76,27 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         maybe((0..7).map(|n| START_US + n).collect()),
         maybe((0..8).map(|n| START_US + n).collect()),
     );
-    (words, numbers).prop_map(|((run, grader, channel, outcome, verdict, item, group, appeal), numbers)| {
-        let (step, batch, score_min, score_max, since_us, until_us) = numbers;
-        GradeFilter {
-            run,
-            step,
-            grader,
-            channel,
-            outcome,
-            verdict,
-            appeal,
-            batch,
-            item,
-            group,
-            score_min,
-            score_max,
-            since_us,
-            until_us,
-        }
-    })
+    (words, numbers).prop_map(
+        |((run, grader, channel, outcome, verdict, item, group, appeal), numbers)| {
+            let (step, batch, score_min, score_max, since_us, until_us) = numbers;
+            GradeFilter {
+                run,
+                step,
+                grader,
+                channel,
+                outcome,
+                verdict,
+                appeal,
+                batch,
+                item,
+                group,
+                score_min,
+                score_max,
+                since_us,
+                until_us,
+            }
+        },
+    )
 }
 
 /// What charts of a run are drawn from.
@@ -94,9 +105,16 @@ fn naive_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
     for entry in entries {
         for grade in &entry.grades {
             if seen.insert(grade.grade) && entry.run.as_deref() == Some(run) {
-                let body = entry.bodies.iter().find(|body| body.hash == grade.completion_hash).unwrap();
+                let body = entry
+                    .bodies
+                    .iter()
+                    .find(|body| body.hash == grade.completion_hash)
+                    .unwrap();
                 let first = entry.step.map(|step| stretch(step, width));
-                steps.entry(first).or_default().push(grade, Some(body.content.len() as u32));
+                steps
+                    .entry(first)
+                    .or_default()
+                    .push(grade, Some(body.content.len() as u32));
             }
         }
     }
@@ -164,9 +182,17 @@ async fn check_steps(store: &impl Reader, entries: &[Entry]) {
     }
 }
 
-async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, filters: &[(GradeFilter, u32)]) {
+async fn check(
+    store: &impl Reader,
+    expected: &BTreeMap<GradeId, GradeRecord>,
+    filters: &[(GradeFilter, u32)],
+) {
     for (filter, page) in filters {
-        let kept: Vec<&GradeRecord> = expected.values().rev().filter(|grade| filter.keeps(grade)).collect();
+        let kept: Vec<&GradeRecord> = expected
+            .values()
+            .rev()
+            .filter(|grade| filter.keeps(grade))
+            .collect();
         let got = all(store, filter, *page).await;
         assert_eq!(got.iter().collect::<Vec<_>>(), kept, "{filter:?}");
     }
@@ -187,18 +213,46 @@ async fn check(store: &impl Reader, expected: &BTreeMap<GradeId, GradeRecord>, f
     for run in runs {
         assert_eq!(store.run(&run.run).await.unwrap().as_ref(), Some(&run));
         let grades = &by_run[run.run.as_str()];
-        let count = |outcome: &str| grades.iter().filter(|grade| grade.outcome == outcome).count() as u64;
+        let count = |outcome: &str| {
+            grades
+                .iter()
+                .filter(|grade| grade.outcome == outcome)
+                .count() as u64
+        };
         let scores: Vec<f64> = grades.iter().filter_map(|grade| grade.score).collect();
         assert_eq!(
             (run.grades, run.graded, run.failed, run.ungradable),
-            (grades.len() as u64, count("graded"), count("failed"), count("ungradable"))
+            (
+                grades.len() as u64,
+                count("graded"),
+                count("failed"),
+                count("ungradable")
+            )
         );
-        assert_eq!(run.passed, grades.iter().filter(|grade| grade.pass == Some(true)).count() as u64);
+        assert_eq!(
+            run.passed,
+            grades
+                .iter()
+                .filter(|grade| grade.pass == Some(true))
+                .count() as u64
+        );
         // Quarters add up exactly in any order.
-        assert_eq!(run.mean_score, (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64));
-        assert_eq!(run.last_step, grades.iter().filter_map(|grade| grade.step).max());
-        assert_eq!(Some(run.first_us), grades.iter().map(|grade| grade.time_us).min());
-        assert_eq!(Some(run.last_us), grades.iter().map(|grade| grade.time_us).max());
+        assert_eq!(
+            run.mean_score,
+            (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
+        );
+        assert_eq!(
+            run.last_step,
+            grades.iter().filter_map(|grade| grade.step).max()
+        );
+        assert_eq!(
+            Some(run.first_us),
+            grades.iter().map(|grade| grade.time_us).min()
+        );
+        assert_eq!(
+            Some(run.last_us),
+            grades.iter().map(|grade| grade.time_us).max()
+        );
         let mut series = Rollups::new();
         for grade in grades {
             series.entry(RollupKey::of(grade)).or_default().push(grade);

@@ -1,4 +1,5 @@
-//! Pairs for reward models: each once, in the order of arrival, waiting or applied, here or in a replica.
+//! Pairs for reward models: each once, in the order of arrival, waiting or applied, here or in a
+//! replica.
 
 use std::time::Duration;
 
@@ -73,7 +74,10 @@ async fn pairs_come_in_the_order_of_arrival_page_by_page() {
     assert_eq!(all(&store, "nobody", 10).await, []);
     let first = store.pairs("rm", 0, 1).await.unwrap();
     let collected = &first.pairs[0].collected;
-    assert_eq!((collected.model.as_str(), collected.source_json.as_deref()), ("rm", Some(r#"{"step":3}"#)));
+    assert_eq!(
+        (collected.model.as_str(), collected.source_json.as_deref()),
+        ("rm", Some(r#"{"step":3}"#))
+    );
     assert!(first.more);
 }
 
@@ -120,14 +124,22 @@ async fn a_reader_that_goes_on_from_its_number_misses_nothing_of_a_replica() {
     for n in 0..6 {
         let writer = if n % 2 == 0 { &one } else { &other };
         record(writer, collect(n, "rm", [n])).await;
-        // One node's page holds what it took itself; what the other took follows once it is in the database.
+        // One node's page holds what it took itself; what the other took follows once it is in the
+        // database.
         for stored in one.pairs("rm", after, 10).await.unwrap().pairs {
             after = stored.number;
             seen.push(stored.pair);
         }
     }
     world.applied(&other).await;
-    seen.extend(one.pairs("rm", after, 10).await.unwrap().pairs.into_iter().map(|stored| stored.pair));
+    seen.extend(
+        one.pairs("rm", after, 10)
+            .await
+            .unwrap()
+            .pairs
+            .into_iter()
+            .map(|stored| stored.pair),
+    );
     seen.sort_by_key(|pair| pair.prompt.text().into_owned());
     assert_eq!(seen, pairs(0..6));
 }
@@ -140,7 +152,10 @@ async fn a_page_that_would_leave_pairs_out_is_refused() {
     let lock = world.lock_database().await;
     record(&store, collect(1, "rm", [1])).await;
     let refused = store.pairs("rm", 0, 10).await;
-    assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(StoreError::Unavailable(_))),
+        "{refused:?}"
+    );
     drop(lock);
 }
 

@@ -84,7 +84,12 @@ async fn reads_back_large_evidence_in_full() {
     let mut entry = entry(1, 3);
     let results = vec![r#"["accepted",1234567890,83886080]"#; 16_000].join(",");
     entry.grades[1].evidence_json = Some(format!(r#"{{"results":[{results}]}}"#));
-    assert!(entry.grades[1].evidence_json.as_ref().is_some_and(|json| json.len() > 500_000));
+    assert!(
+        entry.grades[1]
+            .evidence_json
+            .as_ref()
+            .is_some_and(|json| json.len() > 500_000)
+    );
     record(&store, entry.clone()).await;
     assert!(holds(&store, &entry).await);
     store.close().await.unwrap();
@@ -112,7 +117,10 @@ async fn a_batch_sent_again_counts_once_waiting_or_stored() {
     record(&store, again).await;
     let check = async || {
         assert_eq!(store.runs(1).await.unwrap()[0].grades, 5);
-        let changed = GradeFilter { verdict: Some("changed".to_owned()), ..GradeFilter::default() };
+        let changed = GradeFilter {
+            verdict: Some("changed".to_owned()),
+            ..GradeFilter::default()
+        };
         let changed = all(&store, &changed, 10).await;
         let positions: Vec<u32> = changed.iter().map(|grade| grade.position).collect();
         assert_eq!(positions, [4, 3], "the first of each id stays");
@@ -134,7 +142,9 @@ async fn a_store_in_memory_needs_no_files() {
     let world = World::new();
     let mut options = world.options.clone();
     options.database = "sqlite::memory:".to_owned();
-    let store = assay_store::DurableStore::open(&options, world.clock.clone()).await.unwrap();
+    let store = assay_store::DurableStore::open(&options, world.clock.clone())
+        .await
+        .unwrap();
     let entry = entry(1, 3);
     record(&store, entry.clone()).await;
     assert!(holds(&store, &entry).await);
@@ -158,7 +168,10 @@ async fn many_writers_at_once_are_all_answered() {
     for done in futures::future::join_all(records).await {
         done.unwrap().unwrap();
     }
-    assert_eq!(all(store.as_ref(), &GradeFilter::default(), 64).await.len(), 200);
+    assert_eq!(
+        all(store.as_ref(), &GradeFilter::default(), 64).await.len(),
+        200
+    );
     store.close().await.unwrap();
     assert_eq!(world.number("select count(*) from grades").await, 200);
 }

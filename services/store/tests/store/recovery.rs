@@ -40,7 +40,10 @@ async fn a_torn_tail_costs_only_the_frame_that_was_not_answered() {
     drop((store, lock));
     let segment = world.segments().pop().unwrap();
     let length = std::fs::metadata(&segment).unwrap().len();
-    let file = std::fs::OpenOptions::new().write(true).open(&segment).unwrap();
+    let file = std::fs::OpenOptions::new()
+        .write(true)
+        .open(&segment)
+        .unwrap();
     file.set_len(length - 1).unwrap();
 
     let store = world.open().await;
@@ -59,11 +62,15 @@ async fn applying_a_spool_twice_is_applying_it_once() {
     for entry in [part(1, 0, 3), part(2, 0, 2), part(1, 2, 4), part(1, 0, 6)] {
         record(&store, entry).await;
     }
-    let saved: Vec<_> = world.segments().into_iter().map(|path| (std::fs::read(&path).unwrap(), path)).collect();
+    let saved: Vec<_> = world
+        .segments()
+        .into_iter()
+        .map(|path| (std::fs::read(&path).unwrap(), path))
+        .collect();
     drop(lock);
     store.close().await.unwrap();
-    let sums =
-        "select sum(grades) * 1000000 + sum(passes) * 10000 + cast(sum(score_sum) * 100 as integer) from rollups";
+    let sums = "select sum(grades) * 1000000 + sum(passes) * 10000 + cast(sum(score_sum) * 100 as \
+                integer) from rollups";
     let once = world.number(sums).await;
     assert_eq!(once, 8 * 1_000_000 + 4 * 10_000 + 500);
 
@@ -95,13 +102,16 @@ async fn a_spool_whose_folder_was_deleted_starts_behind_what_was_applied() {
     assert_eq!(world.number("select count(*) from grades").await, 2);
 }
 
-/// The process that is killed: opens the store named on its input and says on its output what was answered for.
+/// The process that is killed: opens the store named on its input and says on its output what was
+/// answered for.
 #[tokio::test]
 #[ignore = "the other half of `kill_minus_nine_loses_nothing_that_was_answered`"]
 async fn child() {
     let mut database = String::new();
     std::io::stdin().read_line(&mut database).unwrap();
-    let store = DurableStore::open(&StoreOptions::new(database.trim()), TestClock::new()).await.unwrap();
+    let store = DurableStore::open(&StoreOptions::new(database.trim()), TestClock::new())
+        .await
+        .unwrap();
     for n in 0.. {
         store.record(Arc::new(entry(n, 16))).await.unwrap();
         writeln!(std::io::stdout(), "\nanswered {n}").unwrap();
@@ -118,7 +128,12 @@ async fn kill_minus_nine_loses_nothing_that_was_answered() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        writeln!(child.stdin.take().unwrap(), "sqlite://{}", world.database().display()).unwrap();
+        writeln!(
+            child.stdin.take().unwrap(),
+            "sqlite://{}",
+            world.database().display()
+        )
+        .unwrap();
         let mut answered = Vec::new();
         for line in BufReader::new(child.stdout.take().unwrap()).lines() {
             if let Some(n) = line.unwrap().strip_prefix("answered ") {
@@ -138,6 +153,9 @@ async fn kill_minus_nine_loses_nothing_that_was_answered() {
         let seen = all(&store, &GradeFilter::default(), 500).await.len();
         assert_eq!(store.runs(1).await.unwrap()[0].grades, seen as u64);
         store.close().await.unwrap();
-        assert_eq!(world.number("select sum(grades) from rollups").await, seen as i64);
+        assert_eq!(
+            world.number("select sum(grades) from rollups").await,
+            seen as i64
+        );
     }
 }

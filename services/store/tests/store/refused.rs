@@ -31,7 +31,10 @@ async fn sums_are_finite(store: &DurableStore, grades: u64) {
     let visits = store.visits("run-a", None).await.unwrap();
     let visit = visits["prompt"][0];
     assert_eq!(u64::from(visit.rewards), grades);
-    assert!(visit.reward_sum.is_finite() && visit.reward_squares.is_finite(), "{visit:?}");
+    assert!(
+        visit.reward_sum.is_finite() && visit.reward_squares.is_finite(),
+        "{visit:?}"
+    );
 }
 
 #[tokio::test]
@@ -61,8 +64,9 @@ async fn reads_and_updates_infinite_sums_of_an_earlier_release() {
     world.applied(&store).await;
     world
         .execute(
-            "update step_numbers set sum = 9e999, squares = 9e999; update prompt_history set reward_sum = -9e999; \
-             update runs set score_sum = 9e999; update rollups set score_squares = 9e999",
+            "update step_numbers set sum = 9e999, squares = 9e999; update prompt_history set \
+             reward_sum = -9e999; update runs set score_sum = 9e999; update rollups set \
+             score_squares = 9e999",
         )
         .await
         .unwrap();
@@ -70,8 +74,24 @@ async fn reads_and_updates_infinite_sums_of_an_earlier_release() {
     record(&store, rewarded(2, -1e308)).await;
     world.applied(&store).await;
     sums_are_finite(&store, 4).await;
-    assert!(store.run("run-a").await.unwrap().unwrap().mean_score.unwrap().is_finite());
-    assert!(store.run_series("run-a").await.unwrap().values().all(|totals| totals.score_squares.is_finite()));
+    assert!(
+        store
+            .run("run-a")
+            .await
+            .unwrap()
+            .unwrap()
+            .mean_score
+            .unwrap()
+            .is_finite()
+    );
+    assert!(
+        store
+            .run_series("run-a")
+            .await
+            .unwrap()
+            .values()
+            .all(|totals| totals.score_squares.is_finite())
+    );
     store.close().await.unwrap();
 }
 
@@ -98,7 +118,14 @@ async fn applies_and_reads_extreme_values() {
     assert_eq!(store.state().set_aside, 0);
     for width in [1, 10, 4096] {
         let steps = store.run_steps("run\0with a NUL", width).await.unwrap();
-        assert_eq!(steps.values().map(assay_core::chart::Counted::grades).sum::<u64>(), 6, "width {width}");
+        assert_eq!(
+            steps
+                .values()
+                .map(assay_core::chart::Counted::grades)
+                .sum::<u64>(),
+            6,
+            "width {width}"
+        );
     }
     assert_eq!(all(&store, &GradeFilter::default(), 10).await.len(), 6);
     assert_eq!(store.runs(10).await.unwrap()[0].grades, 6);
@@ -106,8 +133,8 @@ async fn applies_and_reads_extreme_values() {
 }
 
 /// Makes the database reject grades of the item `refused`.
-const REFUSE: &str = "create trigger refuse before insert on grades when new.item = 'refused' begin \
-     select raise(abort, 'no such item'); end";
+const REFUSE: &str = "create trigger refuse before insert on grades when new.item = 'refused' \
+     begin select raise(abort, 'no such item'); end";
 
 fn refused(n: u64) -> Entry {
     let mut entry = entry(n, 2);
@@ -122,15 +149,29 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     world.execute(REFUSE).await.unwrap();
     let lock = world.lock_database().await;
     for n in 0..20 {
-        record(&store, if n == 3 || n == 11 { refused(n) } else { entry(n, 2) }).await;
+        record(
+            &store,
+            if n == 3 || n == 11 {
+                refused(n)
+            } else {
+                entry(n, 2)
+            },
+        )
+        .await;
     }
     drop(lock);
     world.applied(&store).await;
     assert_eq!(store.state().set_aside, 2);
     assert_eq!(set_aside_entries(&world.options).unwrap(), 2);
     let listed = store.set_aside().await.unwrap();
-    assert_eq!(listed.iter().map(|entry| entry.batch).collect::<Vec<_>>(), [Some(batch(3)), Some(batch(11))]);
-    assert!(listed[0].reason.contains("no such item") && listed[0].grades == 2, "{listed:?}");
+    assert_eq!(
+        listed.iter().map(|entry| entry.batch).collect::<Vec<_>>(),
+        [Some(batch(3)), Some(batch(11))]
+    );
+    assert!(
+        listed[0].reason.contains("no such item") && listed[0].grades == 2,
+        "{listed:?}"
+    );
     assert_eq!(store.grade(batch(3).grade(0)).await.unwrap(), None);
     assert_eq!(all(&store, &GradeFilter::default(), 50).await.len(), 36);
     record(&store, entry(20, 2)).await;
@@ -142,13 +183,26 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     let store = world.open().await;
     assert_eq!((store.pending_entries(), store.state().set_aside), (0, 2));
     let tried = store.apply_set_aside().await.unwrap();
-    assert!(tried.iter().all(|(_, error)| error.as_ref().is_some_and(|error| error.contains("no such item"))));
+    assert!(tried.iter().all(|(_, error)| {
+        error
+            .as_ref()
+            .is_some_and(|error| error.contains("no such item"))
+    }));
     assert_eq!(store.state().set_aside, 2);
 
     world.execute("drop trigger refuse").await.unwrap();
     let tried = store.apply_set_aside().await.unwrap();
-    assert!(tried.len() == 2 && tried.iter().all(|(_, error)| error.is_none()), "{tried:?}");
-    assert_eq!((store.state().set_aside, store.set_aside().await.unwrap().len()), (0, 0));
+    assert!(
+        tried.len() == 2 && tried.iter().all(|(_, error)| error.is_none()),
+        "{tried:?}"
+    );
+    assert_eq!(
+        (
+            store.state().set_aside,
+            store.set_aside().await.unwrap().len()
+        ),
+        (0, 0)
+    );
     assert!(holds(&store, &refused(3)).await && holds(&store, &refused(11)).await);
     store.close().await.unwrap();
     assert_eq!(world.number("select count(*) from grades").await, 42);
@@ -170,7 +224,10 @@ async fn an_entry_set_aside_before_a_crash_is_kept_once() {
     assert_eq!(store.state().set_aside, 1);
     drop(store);
 
-    world.execute("delete from spool_progress; drop trigger refuse").await.unwrap();
+    world
+        .execute("delete from spool_progress; drop trigger refuse")
+        .await
+        .unwrap();
     let store = world.open().await;
     world.applied(&store).await;
     assert!(holds(&store, &refused(1)).await);
@@ -182,7 +239,10 @@ async fn an_entry_set_aside_before_a_crash_is_kept_once() {
 async fn sets_nothing_aside_if_the_database_rejects_valid_entries() {
     let world = World::new();
     let store = world.open().await;
-    world.execute("alter table prompt_history rename to away").await.unwrap();
+    world
+        .execute("alter table prompt_history rename to away")
+        .await
+        .unwrap();
     for n in 0..4 {
         record(&store, entry(n, 2)).await;
     }
@@ -192,9 +252,15 @@ async fn sets_nothing_aside_if_the_database_rejects_valid_entries() {
     assert!(store.state().apply_error.unwrap().contains("no such table"));
     assert_eq!((store.state().set_aside, store.state().pending), (0, 4));
     store.ready().await.unwrap();
-    world.execute("alter table away rename to prompt_history").await.unwrap();
+    world
+        .execute("alter table away rename to prompt_history")
+        .await
+        .unwrap();
     world.applied(&store).await;
-    assert_eq!((store.state().set_aside, store.state().apply_error), (0, None));
+    assert_eq!(
+        (store.state().set_aside, store.state().apply_error),
+        (0, None)
+    );
     store.close().await.unwrap();
     assert_eq!(world.number("select count(*) from grades").await, 8);
 }
@@ -207,13 +273,21 @@ async fn is_not_ready_and_records_nothing_without_the_spool_thread() {
     store.ready().await.unwrap();
     world.clock.panic_in_spool();
     for n in 2..5 {
-        let answer = tokio::time::timeout(Duration::from_secs(60), store.record(Arc::new(entry(n, 2)))).await;
+        let answer =
+            tokio::time::timeout(Duration::from_secs(60), store.record(Arc::new(entry(n, 2))))
+                .await;
         let refused = answer.expect("an append is answered").unwrap_err();
-        assert!(refused.to_string().contains("the spool thread has ended"), "{refused}");
+        assert!(
+            refused.to_string().contains("the spool thread has ended"),
+            "{refused}"
+        );
     }
     let refused = store.ready().await.unwrap_err();
     assert!(matches!(refused, StoreError::Unavailable(_)));
-    assert!(refused.to_string().contains("the clock stopped"), "{refused}");
+    assert!(
+        refused.to_string().contains("the clock stopped"),
+        "{refused}"
+    );
     drop(store);
     let store = world.open_with_new_clock().await;
     assert!(holds(&store, &entry(1, 2)).await);
@@ -230,8 +304,14 @@ async fn is_not_ready_and_loses_nothing_without_the_writer() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let refused = store.ready().await.unwrap_err().to_string();
-    assert!(refused.contains("the database writer has ended (the clock stopped)"), "{refused}");
-    assert!(holds(&store, &entry(1, 2)).await, "entries in the spool can still be read");
+    assert!(
+        refused.contains("the database writer has ended (the clock stopped)"),
+        "{refused}"
+    );
+    assert!(
+        holds(&store, &entry(1, 2)).await,
+        "entries in the spool can still be read"
+    );
     drop(store);
     let store = world.open_with_new_clock().await;
     world.applied(&store).await;

@@ -31,7 +31,8 @@ impl TestClock {
     }
 
     pub(crate) fn advance(&self, by: Duration) {
-        self.unix_us.fetch_add(by.as_micros() as i64, Ordering::SeqCst);
+        self.unix_us
+            .fetch_add(by.as_micros() as i64, Ordering::SeqCst);
     }
 
     /// Makes the spool thread panic at its next commit.
@@ -52,7 +53,11 @@ impl Clock for TestClock {
 
     fn monotonic(&self) -> Duration {
         let in_spool = std::thread::current().name() == Some("assay-spool");
-        let panics = if in_spool { &self.spool_panics } else { &self.writer_panics };
+        let panics = if in_spool {
+            &self.spool_panics
+        } else {
+            &self.writer_panics
+        };
         assert!(!panics.load(Ordering::SeqCst), "the clock stopped");
         Duration::from_micros((self.unix_us() - START_US) as u64)
     }
@@ -71,7 +76,11 @@ impl World {
         let path = folder.path().join("assay.db");
         let mut options = StoreOptions::new(format!("sqlite://{}", path.display()));
         options.close_timeout = Duration::from_secs(20);
-        Self { folder, clock: TestClock::new(), options }
+        Self {
+            folder,
+            clock: TestClock::new(),
+            options,
+        }
     }
 
     /// What everything lies in.
@@ -110,7 +119,9 @@ impl World {
     pub(crate) async fn open_replica(&self, spool: &str) -> DurableStore {
         let mut options = self.options.clone();
         options.spool = Some(self.root().join(spool));
-        DurableStore::open(&options, self.clock.clone()).await.unwrap()
+        DurableStore::open(&options, self.clock.clone())
+            .await
+            .unwrap()
     }
 
     /// Waits until the database has everything.
@@ -122,14 +133,20 @@ impl World {
 
     /// Opens the same database and spool with a new clock.
     pub(crate) async fn open_with_new_clock(&self) -> DurableStore {
-        DurableStore::open(&self.options, TestClock::new()).await.unwrap()
+        DurableStore::open(&self.options, TestClock::new())
+            .await
+            .unwrap()
     }
 
-    /// Keeps the store from writing to the database until it is dropped. Reads go on, as they do beside any writer.
+    /// Keeps the store from writing to the database until it is dropped. Reads go on, as they do
+    /// beside any writer.
     pub(crate) async fn lock_database(&self) -> SqliteConnection {
         let url = format!("sqlite://{}", self.database().display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query("begin immediate").execute(&mut connection).await.unwrap();
+        sqlx::query("begin immediate")
+            .execute(&mut connection)
+            .await
+            .unwrap();
         connection
     }
 
@@ -145,7 +162,10 @@ impl World {
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
         let url = format!("sqlite://{}", self.database().display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
-        sqlx::query_scalar(sql).fetch_one(&mut connection).await.unwrap()
+        sqlx::query_scalar(sql)
+            .fetch_one(&mut connection)
+            .await
+            .unwrap()
     }
 }
 
@@ -169,8 +189,14 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
         claim: None,
     };
     for position in first..first + grades {
-        let content = format!("completion {n}-{position} ").repeat(20).into_bytes();
-        let body = Body { hash: Hash::of(&content), kind: BodyKind::Text, content };
+        let content = format!("completion {n}-{position} ")
+            .repeat(20)
+            .into_bytes();
+        let body = Body {
+            hash: Hash::of(&content),
+            kind: BodyKind::Text,
+            content,
+        };
         let pass = position % 2 == 0;
         entry.grades.push(GradeRecord {
             grade: entry.batch.grade(position),
@@ -238,7 +264,12 @@ fn appeal() -> Appeal {
 
 /// An entry of events alone.
 pub(crate) fn events(n: u64, events: Vec<Event>) -> Entry {
-    Entry { run: None, step: None, events, ..part(n, 0, 0) }
+    Entry {
+        run: None,
+        step: None,
+        events,
+        ..part(n, 0, 0)
+    }
 }
 
 /// The `n`th batch, whole, with `grades` grades.
@@ -247,7 +278,10 @@ pub(crate) fn entry(n: u64, grades: u32) -> Entry {
 }
 
 pub(crate) fn key(name: &str) -> RequestKey {
-    RequestKey { caller: "local".into(), key: name.to_owned() }
+    RequestKey {
+        caller: "local".into(),
+        key: name.to_owned(),
+    }
 }
 
 /// An entry that does nothing but claim `name` for the `n`th batch.
@@ -258,7 +292,10 @@ pub(crate) fn claim(name: &str, n: u64, reply: Option<&str>) -> Entry {
         request: Hash::of(name.as_bytes()),
         batch: batch(n),
         time_us: START_US,
-        reply: reply.map(|text| SealedReply { media: "application/json".to_owned(), body: text.as_bytes().to_vec() }),
+        reply: reply.map(|text| SealedReply {
+            media: "application/json".to_owned(),
+            body: text.as_bytes().to_vec(),
+        }),
     });
     entry
 }

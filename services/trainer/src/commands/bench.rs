@@ -1,4 +1,5 @@
-//! `assay-trainer bench`: how quick this machine is, to be compared with others on the same weights.
+//! `assay-trainer bench`: how quick this machine is, to be compared with others on the same
+//! weights.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -18,10 +19,18 @@ use crate::arguments::{Bench, BenchKind, BenchSizes};
 
 pub(crate) fn run(bench: &Bench) -> anyhow::Result<Ended> {
     let told = on_deep_stack(|| match &bench.what {
-        BenchKind::Step { sizes, batch, length } => step(sizes, *batch, *length),
-        BenchKind::Generate { sizes, prompts, prompt_length, samples, new_tokens } => {
-            write(sizes, [*prompts, *prompt_length, *samples, *new_tokens])
-        }
+        BenchKind::Step {
+            sizes,
+            batch,
+            length,
+        } => step(sizes, *batch, *length),
+        BenchKind::Generate {
+            sizes,
+            prompts,
+            prompt_length,
+            samples,
+            new_tokens,
+        } => write(sizes, [*prompts, *prompt_length, *samples, *new_tokens]),
         BenchKind::Gradients { model, input } => gradient_norms(model, input),
     })?;
     writeln!(std::io::stdout(), "{told}")?;
@@ -30,21 +39,32 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<Ended> {
 
 fn open(sizes: &BenchSizes) -> anyhow::Result<Policy> {
     if sizes.threads > 0 {
-        rayon::ThreadPoolBuilder::new().num_threads(sizes.threads).build_global()?;
+        rayon::ThreadPoolBuilder::new()
+            .num_threads(sizes.threads)
+            .build_global()?;
     }
-    Ok(Policy::open(&sizes.model, &device(), DType::F32, &PolicyOptions::default())?)
+    Ok(Policy::open(
+        &sizes.model,
+        &device(),
+        DType::F32,
+        &PolicyOptions::default(),
+    )?)
 }
 
 /// Tokens that mean nothing, the same in every run.
 fn random_tokens(count: usize, vocabulary: usize, stream: u64) -> Vec<u32> {
     let mut random = Random::stream(&[stream]);
-    (0..count).map(|_| u32::try_from(random.below(vocabulary)).unwrap_or_default()).collect()
+    (0..count)
+        .map(|_| u32::try_from(random.below(vocabulary)).unwrap_or_default())
+        .collect()
 }
 
 /// The middle one of some times, in milliseconds.
 fn median(times: &mut [Duration]) -> f64 {
     times.sort_unstable();
-    times.get(times.len() / 2).map_or(0.0, |time| time.as_secs_f64() * 1e3)
+    times
+        .get(times.len() / 2)
+        .map_or(0.0, |time| time.as_secs_f64() * 1e3)
 }
 
 /// Mean negative log-probability of every token but the first of each text.
@@ -55,21 +75,34 @@ fn loss(policy: &Policy, texts: &[Ids]) -> anyhow::Result<(Tensor, Graph)> {
     Ok((scored.log_probs.mean_all()?.neg()?, scored.graph))
 }
 
-fn gradients(policy: &Policy, loss: &Tensor, graph: Graph) -> anyhow::Result<BTreeMap<String, Tensor>> {
+fn gradients(
+    policy: &Policy,
+    loss: &Tensor,
+    graph: Graph,
+) -> anyhow::Result<BTreeMap<String, Tensor>> {
     let mut gradients = BTreeMap::new();
     add_gradients(policy, loss, graph, &mut gradients)?;
     Ok(gradients)
 }
 
 fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value> {
-    anyhow::ensure!(batch > 0 && length > 1, "a step has at least one text of two tokens");
+    anyhow::ensure!(
+        batch > 0 && length > 1,
+        "a step has at least one text of two tokens"
+    );
     let policy = open(sizes)?;
     let tokens = random_tokens(batch * length, policy.vocabulary(), 1);
     let texts: Vec<Ids> = tokens
         .chunks_exact(length)
-        .map(|text| Ids { prompt: text[..1].to_vec(), completion: text[1..].to_vec() })
+        .map(|text| Ids {
+            prompt: text[..1].to_vec(),
+            completion: text[1..].to_vec(),
+        })
         .collect();
-    let settings = AdamWSettings { max_grad_norm: 0.0, ..AdamWSettings::default() };
+    let settings = AdamWSettings {
+        max_grad_norm: 0.0,
+        ..AdamWSettings::default()
+    };
     let mut optimiser = AdamW::new(settings, policy.parameters())?;
     let clock = SystemClock::new();
     let mut times = [const { Vec::new() }; 4];
@@ -83,8 +116,16 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
         optimiser.step(&gradients, 1e-4)?;
         let done = clock.monotonic();
         if round > 0 {
-            let parts = [forward - started, backward - forward, done - backward, done - started];
-            times.iter_mut().zip(parts).for_each(|(times, part)| times.push(part));
+            let parts = [
+                forward - started,
+                backward - forward,
+                done - backward,
+                done - started,
+            ];
+            times
+                .iter_mut()
+                .zip(parts)
+                .for_each(|(times, part)| times.push(part));
         }
     }
     let [forward, backward, optimise, all] = times.each_mut().map(|times| median(times));
@@ -94,15 +135,25 @@ fn step(sizes: &BenchSizes, batch: usize, length: usize) -> anyhow::Result<Value
     }))
 }
 
-fn write(sizes: &BenchSizes, [prompts, prompt_length, samples, new_tokens]: [usize; 4]) -> anyhow::Result<Value> {
+fn write(
+    sizes: &BenchSizes,
+    [prompts, prompt_length, samples, new_tokens]: [usize; 4],
+) -> anyhow::Result<Value> {
     anyhow::ensure!(prompt_length > 0, "a prompt has at least one token");
     let policy = open(sizes)?;
     let tokens = random_tokens(prompts * prompt_length, policy.vocabulary(), 2);
-    let sampling = Sampling { max_tokens: new_tokens, ..Sampling::default() };
+    let sampling = Sampling {
+        max_tokens: new_tokens,
+        ..Sampling::default()
+    };
     let mut wanted = Vec::with_capacity(prompts * samples);
     for (at, prompt) in (0u64..).zip(tokens.chunks_exact(prompt_length)) {
         let prompt: Arc<[u32]> = prompt.into();
-        let one = |sample| Wanted { prompt: Arc::clone(&prompt), written: Vec::new(), key: [0, at, sample] };
+        let one = |sample| Wanted {
+            prompt: Arc::clone(&prompt),
+            written: Vec::new(),
+            key: [0, at, sample],
+        };
         wanted.extend((0..samples as u64).map(one));
     }
     let clock = SystemClock::new();
@@ -116,7 +167,9 @@ fn write(sizes: &BenchSizes, [prompts, prompt_length, samples, new_tokens]: [usi
         count = written.iter().map(|one| one.tokens.len()).sum();
     }
     let all = median(&mut times);
-    Ok(json!({ "parameters": policy.size(), "tokens": count, "ms": all, "tokens_s": count as f64 / all * 1e3 }))
+    Ok(
+        json!({ "parameters": policy.size(), "tokens": count, "ms": all, "tokens_s": count as f64 / all * 1e3 }),
+    )
 }
 
 fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::Result<Value> {
@@ -124,7 +177,12 @@ fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::R
     let policy = Policy::open(model, &device(), DType::F32, &PolicyOptions::default())?;
     let (loss, graph) = loss(&policy, &texts)?;
     let norm = |gradient: Tensor| -> anyhow::Result<f64> {
-        let squares: f64 = gradient.flatten_all()?.to_vec1::<f32>()?.iter().map(|one| f64::from(*one).powi(2)).sum();
+        let squares: f64 = gradient
+            .flatten_all()?
+            .to_vec1::<f32>()?
+            .iter()
+            .map(|one| f64::from(*one).powi(2))
+            .sum();
         Ok(squares.sqrt())
     };
     let norms = gradients(&policy, &loss, graph)?

@@ -27,10 +27,23 @@ pub(crate) fn run(init: &Init) -> anyhow::Result<Ended> {
     };
     let tokens = Tokens::new(alphabet);
     let config = shape(init.shape, init.family, tokens.count());
-    let policy = Policy::draw(config, &Device::Cpu, &PolicyOptions { seed: init.seed, lora: None })?;
+    let policy = Policy::draw(
+        config,
+        &Device::Cpu,
+        &PolicyOptions {
+            seed: init.seed,
+            lora: None,
+        },
+    )?;
     policy.save(&init.output)?;
-    save::bytes(&init.output.join("tokenizer.json"), tokens.tokenizer().as_bytes())?;
-    save::bytes(&init.output.join("tokenizer_config.json"), tokens.config(POSITIONS).as_bytes())?;
+    save::bytes(
+        &init.output.join("tokenizer.json"),
+        tokens.tokenizer().as_bytes(),
+    )?;
+    save::bytes(
+        &init.output.join("tokenizer_config.json"),
+        tokens.config(POSITIONS).as_bytes(),
+    )?;
     Ok(Ended::Done)
 }
 

@@ -69,7 +69,10 @@ fn failed(error: &anyhow::Error) -> ExitCode {
 }
 
 /// Rejects unknown variables.
-#[expect(clippy::disallowed_methods, reason = "the environment is read for `assay_node::config`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the environment is read for `assay_node::config`"
+)]
 fn known_variables() -> anyhow::Result<()> {
     Ok(ServiceConfig::refuse_unknown(std::env::vars_os())?)
 }
@@ -77,7 +80,10 @@ fn known_variables() -> anyhow::Result<()> {
 /// The GPU where the binary has one and the machine too, else the CPU.
 fn device() -> Device {
     Device::cuda_if_available(0).unwrap_or_else(|error| {
-        tracing::warn!(error = assay_weights::first_line(&error), "the GPU cannot be used; the policy runs on the CPU");
+        tracing::warn!(
+            error = assay_weights::first_line(&error),
+            "the GPU cannot be used; the policy runs on the CPU"
+        );
         Device::Cpu
     })
 }
@@ -87,7 +93,10 @@ fn stop_flag(runtime: &Runtime) -> anyhow::Result<Arc<AtomicBool>> {
     let stop = Arc::new(AtomicBool::new(false));
     let raised = Arc::clone(&stop);
     let _inside = runtime.enter();
-    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    let (mut interrupt, mut terminate) = (
+        signal(SignalKind::interrupt())?,
+        signal(SignalKind::terminate())?,
+    );
     runtime.spawn(async move {
         loop {
             tokio::select! { _ = interrupt.recv() => {}, _ = terminate.recv() => {} }
@@ -104,9 +113,15 @@ fn stop_flag(runtime: &Runtime) -> anyhow::Result<Arc<AtomicBool>> {
 fn on_deep_stack<T: Send>(work: impl FnOnce() -> anyhow::Result<T> + Send) -> anyhow::Result<T> {
     const STACK: usize = 256 << 20;
     std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("trainer".to_owned()).stack_size(STACK);
-        let running = thread.spawn_scoped(scope, work).context("cannot start a thread")?;
-        running.join().map_err(|_| anyhow::anyhow!("the trainer panicked"))?
+        let thread = std::thread::Builder::new()
+            .name("trainer".to_owned())
+            .stack_size(STACK);
+        let running = thread
+            .spawn_scoped(scope, work)
+            .context("cannot start a thread")?;
+        running
+            .join()
+            .map_err(|_| anyhow::anyhow!("the trainer panicked"))?
     })
 }
 
@@ -115,15 +130,24 @@ fn sources(config: &Config) -> anyhow::Result<(Box<dyn Source>, Box<dyn Source>)
     let data = &config.data;
     let source: Box<dyn Source> = match (&data.path, &data.problems) {
         (Some(path), _) => Box::new(Lines::read(path)?),
-        (None, Some(problems)) => Box::new(Pool::new(problems, Split::Train, data.seed, data.limit)?),
+        (None, Some(problems)) => {
+            Box::new(Pool::new(problems, Split::Train, data.seed, data.limit)?)
+        }
         (None, None) => anyhow::bail!("`data` has neither `problems` nor `path`"),
     };
     let held_out: Box<dyn Source> = match (&config.evaluation.path, &data.problems) {
         (Some(path), _) => Box::new(Lines::read(path)?),
-        (None, Some(problems)) => Box::new(Pool::new(problems, Split::HeldOut, data.seed, config.evaluation.prompts)?),
+        (None, Some(problems)) => Box::new(Pool::new(
+            problems,
+            Split::HeldOut,
+            data.seed,
+            config.evaluation.prompts,
+        )?),
         (None, None) if config.evaluation.every == 0 => Box::new(Lines::default()),
         (None, None) => {
-            anyhow::bail!("`evaluation.path` names the prompts to examine on; or set `evaluation.every = 0`")
+            anyhow::bail!(
+                "`evaluation.path` names the prompts to examine on; or set `evaluation.every = 0`"
+            )
         }
     };
     Ok((source, held_out))
@@ -133,11 +157,21 @@ fn sources(config: &Config) -> anyhow::Result<(Box<dyn Source>, Box<dyn Source>)
 async fn rewards(config: &Config, service: &Service) -> anyhow::Result<(Rewards, Rewards)> {
     let shuffled = config.rewards.shuffled.then_some(config.seed);
     let patience = Duration::from_secs(config.rewards.patience_s);
-    let learn = Settings { patience, shuffled, ..Settings::default() };
-    let examine = Settings { shuffled: None, ..learn };
+    let learn = Settings {
+        patience,
+        shuffled,
+        ..Settings::default()
+    };
+    let examine = Settings {
+        shuffled: None,
+        ..learn
+    };
     if !service.embedded {
         let server = service.server.as_deref().unwrap_or(&config.rewards.server);
-        return Ok((Rewards::served(server, learn)?, Rewards::served(server, examine)?));
+        return Ok((
+            Rewards::served(server, learn)?,
+            Rewards::served(server, examine)?,
+        ));
     }
     let rewards = Rewards::embedded(embedded(service)?, learn).await?;
     let examiner = rewards.with(examine);
@@ -145,14 +179,24 @@ async fn rewards(config: &Config, service: &Service) -> anyhow::Result<(Rewards,
 }
 
 /// The configuration of an embedded service.
-#[expect(clippy::disallowed_methods, reason = "the one place the environment is read, for `assay_node::config`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place the environment is read, for `assay_node::config`"
+)]
 fn embedded(service: &Service) -> anyhow::Result<ServiceConfig> {
     let database = service.database.clone().unwrap_or_default();
-    Ok(ServiceConfig::load(None, std::env::vars_os(), vec![("store", "database", database.into())])?)
+    Ok(ServiceConfig::load(
+        None,
+        std::env::vars_os(),
+        vec![("store", "database", database.into())],
+    )?)
 }
 
 /// Where warnings go: standard error, beside the progress.
-#[expect(clippy::disallowed_methods, reason = "the one place the environment is read, for `assay_node::config`")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the one place the environment is read, for `assay_node::config`"
+)]
 fn logs() -> anyhow::Result<()> {
     let loaded = ServiceConfig::read(None, std::env::vars_os(), Vec::new())?;
     assay_node::observe::logs(&loaded.config.log)?;
@@ -163,6 +207,10 @@ fn logs() -> anyhow::Result<()> {
 /// `path`, which must not be there yet or be empty.
 fn fresh(path: &Path) -> anyhow::Result<()> {
     let taken = std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some());
-    anyhow::ensure!(!taken, "`{}` is not empty; choose another directory", path.display());
+    anyhow::ensure!(
+        !taken,
+        "`{}` is not empty; choose another directory",
+        path.display()
+    );
     Ok(())
 }

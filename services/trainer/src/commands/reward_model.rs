@@ -1,4 +1,5 @@
-//! `assay-trainer reward-model`: a reward model out of a decoder and the pairs that the service collected.
+//! `assay-trainer reward-model`: a reward model out of a decoder and the pairs that the service
+//! collected.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -30,8 +31,14 @@ type Pair = (Completion, [Completion; 2]);
 
 pub(crate) fn run(fit: &Fit) -> anyhow::Result<Ended> {
     logs()?;
-    ensure!((0.0..1.0).contains(&fit.held_out), "`--held-out` is a share from 0 to below 1");
-    ensure!(fit.ridge.is_finite() && fit.ridge >= 0.0, "`--ridge` is 0 or more");
+    ensure!(
+        (0.0..1.0).contains(&fit.held_out),
+        "`--held-out` is a share from 0 to below 1"
+    );
+    ensure!(
+        fit.ridge.is_finite() && fit.ridge >= 0.0,
+        "`--ridge` is 0 or more"
+    );
     ensure!(fit.steps > 0, "`--steps` is at least 1");
     fresh(&fit.output)?;
     let pairs = tokio::runtime::Runtime::new()?.block_on(collect(fit))?;
@@ -42,17 +49,36 @@ pub(crate) fn run(fit: &Fit) -> anyhow::Result<Ended> {
         fit.name
     );
     let policy = Policy::open(&fit.model, &device(), DType::F32, &PolicyOptions::default())?;
-    // The texts are read as the service will read them: by the model itself, which has a head of zeros until there is a better one.
-    let hidden =
-        usize::try_from(policy.config()["hidden_size"].as_u64().context("the configuration has no `hidden_size`")?)?;
-    write(&policy, &fit.model, &fit.output, &Tensor::zeros((1, hidden), DType::F32, &Device::Cpu)?)?;
+    // The texts are read as the service will read them: by the model itself, which has a head of
+    // zeros until there is a better one.
+    let hidden = usize::try_from(
+        policy.config()["hidden_size"]
+            .as_u64()
+            .context("the configuration has no `hidden_size`")?,
+    )?;
+    write(
+        &policy,
+        &fit.model,
+        &fit.output,
+        &Tensor::zeros((1, hidden), DType::F32, &Device::Cpu)?,
+    )?;
     let source = fit.output.to_string_lossy();
-    let reader =
-        RewardModel::open(&fit.name, &source, &fit.output, &ModelOptions::default(), &Compute::open("cpu", 0)?, 0)?;
+    let reader = RewardModel::open(
+        &fit.name,
+        &source,
+        &fit.output,
+        &ModelOptions::default(),
+        &Compute::open("cpu", 0)?,
+        0,
+    )?;
     let (mut learn, mut examine) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
     let mut random = Random::stream(&[PAIRS]);
     for (prompt, completions) in &pairs {
-        let side = if random.happens(fit.held_out) { &mut examine } else { &mut learn };
+        let side = if random.happens(fit.held_out) {
+            &mut examine
+        } else {
+            &mut learn
+        };
         for (completion, ids) in completions.iter().zip(side) {
             ids.push(read(&reader, prompt, completion)?);
         }
@@ -60,7 +86,11 @@ pub(crate) fn run(fit: &Fit) -> anyhow::Result<Ended> {
     let learn = states(&policy, &learn)?;
     let head = learn.fit(fit.steps, fit.ridge)?;
     write(&policy, &fit.model, &fit.output, &head.weight)?;
-    let held_out = if examine[0].is_empty() { None } else { Some(states(&policy, &examine)?.accuracy(&head.weight)?) };
+    let held_out = if examine[0].is_empty() {
+        None
+    } else {
+        Some(states(&policy, &examine)?.accuracy(&head.weight)?)
+    };
     let told = json!({
         "pairs": pairs.len(), "held_out_pairs": examine[0].len(), "loss": head.loss,
         "accuracy": learn.accuracy(&head.weight)?, "held_out_accuracy": held_out,
@@ -74,8 +104,17 @@ async fn collect(fit: &Fit) -> anyhow::Result<Vec<Pair>> {
     let client = Client::new(&fit.server, Retry::default())?;
     let (mut pairs, mut after) = (Vec::new(), 0);
     loop {
-        let page = client.pairs(&fit.name, &[("after", after.to_string()), ("limit", "500".to_owned())]).await?;
-        pairs.extend(page.pairs.into_iter().map(|pair| (pair.prompt, [pair.accepted, pair.rejected])));
+        let page = client
+            .pairs(
+                &fit.name,
+                &[("after", after.to_string()), ("limit", "500".to_owned())],
+            )
+            .await?;
+        pairs.extend(
+            page.pairs
+                .into_iter()
+                .map(|pair| (pair.prompt, [pair.accepted, pair.rejected])),
+        );
         if !page.more {
             return Ok(pairs);
         }
@@ -84,9 +123,19 @@ async fn collect(fit: &Fit) -> anyhow::Result<Vec<Pair>> {
 }
 
 /// The tokens of a rollout as the service reads it.
-fn read(reader: &RewardModel, prompt: &Completion, completion: &Completion) -> anyhow::Result<Vec<u32>> {
-    let input = ModelInput::Rollout { prompt: Some(prompt.clone()), completion: completion.clone(), reference: None };
-    let reading = reader.read(&input, Truncate::PromptLeft).map_err(|refusal| anyhow::anyhow!("a pair: {refusal}"))?;
+fn read(
+    reader: &RewardModel,
+    prompt: &Completion,
+    completion: &Completion,
+) -> anyhow::Result<Vec<u32>> {
+    let input = ModelInput::Rollout {
+        prompt: Some(prompt.clone()),
+        completion: completion.clone(),
+        reference: None,
+    };
+    let reading = reader
+        .read(&input, Truncate::PromptLeft)
+        .map_err(|refusal| anyhow::anyhow!("a pair: {refusal}"))?;
     Ok(reading.main.ids)
 }
 
@@ -101,13 +150,24 @@ fn states(policy: &Policy, [accepted, rejected]: &[Vec<Vec<u32>>; 2]) -> anyhow:
                 end += 1;
             }
             let part: Vec<&[u32]> = texts[start..end].iter().map(Vec::as_slice).collect();
-            parts.push(policy.states(&part)?.to_dtype(DType::F32)?.to_device(&Device::Cpu)?);
+            parts.push(
+                policy
+                    .states(&part)?
+                    .to_dtype(DType::F32)?
+                    .to_device(&Device::Cpu)?,
+            );
             start = end;
         }
         Ok(Tensor::cat(&parts, 0)?)
     };
-    ensure!(!accepted.is_empty(), "all pairs are held out; take a smaller `--held-out`");
-    Ok(Pairs { accepted: all(accepted)?, rejected: all(rejected)? })
+    ensure!(
+        !accepted.is_empty(),
+        "all pairs are held out; take a smaller `--held-out`"
+    );
+    Ok(Pairs {
+        accepted: all(accepted)?,
+        rejected: all(rejected)?,
+    })
 }
 
 /// Writes body, head, configuration and tokenizer.

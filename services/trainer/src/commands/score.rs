@@ -25,7 +25,10 @@ pub(crate) struct Ids {
 
 impl Ids {
     pub(crate) fn text(&self) -> Text<'_> {
-        Text { prompt: &self.prompt, completion: &self.completion }
+        Text {
+            prompt: &self.prompt,
+            completion: &self.completion,
+        }
     }
 }
 
@@ -35,30 +38,56 @@ pub(crate) fn read(path: &Path) -> anyhow::Result<Vec<Ids>> {
     if path == Path::new("-") {
         std::io::stdin().read_to_string(&mut all)?;
     } else {
-        all = std::fs::read_to_string(path).with_context(|| format!("cannot read `{}`", path.display()))?;
+        all = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read `{}`", path.display()))?;
     }
-    let lines = all.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let lines = all
+        .lines()
+        .enumerate()
+        .filter(|(_, line)| !line.trim().is_empty());
     lines
-        .map(|(at, line)| serde_json::from_str(line).with_context(|| format!("`{}` line {}", path.display(), at + 1)))
+        .map(|(at, line)| {
+            serde_json::from_str(line)
+                .with_context(|| format!("`{}` line {}", path.display(), at + 1))
+        })
         .collect()
 }
 
 pub(crate) fn run(score: &Score) -> anyhow::Result<Ended> {
-    anyhow::ensure!(score.temperature.is_finite() && score.temperature > 0.0, "`--temperature` is above 0");
+    anyhow::ensure!(
+        score.temperature.is_finite() && score.temperature > 0.0,
+        "`--temperature` is above 0"
+    );
     let texts = read(&score.input)?;
-    let policy = Policy::open(&score.model, &device(), DType::F32, &PolicyOptions::default())?;
+    let policy = Policy::open(
+        &score.model,
+        &device(),
+        DType::F32,
+        &PolicyOptions::default(),
+    )?;
     let mut out = std::io::stdout().lock();
-    let longest = texts.iter().map(|text| text.prompt.len() + text.completion.len()).max().unwrap_or_default();
+    let longest = texts
+        .iter()
+        .map(|text| text.prompt.len() + text.completion.len())
+        .max()
+        .unwrap_or_default();
     let most = policy.max_positions();
-    anyhow::ensure!(longest <= most, "a text has {longest} tokens, and the policy is made for {most}");
+    anyhow::ensure!(
+        longest <= most,
+        "a text has {longest} tokens, and the policy is made for {most}"
+    );
     for texts in texts.chunks(AT_ONCE) {
         let batch: Vec<Text<'_>> = texts.iter().map(Ids::text).collect();
         let batch = Batch::new(&batch, policy.vocabulary(), policy.device())?;
         let scored = policy.score_only(&batch, score.temperature)?;
-        let (mut log_probs, mut entropies) = (scored.log_probs.to_vec1::<f32>()?, scored.entropies.to_vec1::<f32>()?);
+        let (mut log_probs, mut entropies) = (
+            scored.log_probs.to_vec1::<f32>()?,
+            scored.entropies.to_vec1::<f32>()?,
+        );
         for length in batch.lengths() {
             let row = |numbers: &mut Vec<f32>| numbers.drain(..*length).collect::<Vec<f32>>();
-            let line = json!({ "log_probs": row(&mut log_probs), "entropies": row(&mut entropies) });
+            let line =
+                json!({ "log_probs": row(&mut log_probs), "entropies": row(&mut entropies) });
             writeln!(out, "{line}")?;
         }
     }

@@ -22,7 +22,10 @@ pub(crate) fn run(sft: &Sft) -> anyhow::Result<Ended> {
     let (source, _) = sources(&config)?;
     on_deep_stack(|| {
         let path = &config.policy.path;
-        let options = PolicyOptions { lora: config.policy.lora.clone(), seed: config.seed };
+        let options = PolicyOptions {
+            lora: config.policy.lora.clone(),
+            seed: config.seed,
+        };
         let policy = Policy::open(path, &device(), DType::F32, &options)?;
         let tokens = Tokens::read(path)?;
         let clock = SystemClock::new();
@@ -31,5 +34,9 @@ pub(crate) fn run(sft: &Sft) -> anyhow::Result<Ended> {
         warm_up(&config, &policy, &tokens, source.as_ref(), &stop, &mut tell)?;
         write_model(&policy, path, &sft.output)
     })?;
-    Ok(if stop.load(Ordering::Relaxed) { Ended::Interrupted } else { Ended::Done })
+    Ok(if stop.load(Ordering::Relaxed) {
+        Ended::Interrupted
+    } else {
+        Ended::Done
+    })
 }

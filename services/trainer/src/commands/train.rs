@@ -21,7 +21,10 @@ pub(crate) fn run(train: &Train) -> anyhow::Result<Ended> {
         train.output.display()
     );
     if train.resume && there.is_none() {
-        tracing::warn!("`{}` holds no checkpoint: the run starts from its first step", train.output.display());
+        tracing::warn!(
+            "`{}` holds no checkpoint: the run starts from its first step",
+            train.output.display()
+        );
     }
     let runtime = tokio::runtime::Runtime::new()?;
     let stop = stop_flag(&runtime)?;
@@ -51,9 +54,20 @@ pub(crate) fn run(train: &Train) -> anyhow::Result<Ended> {
 }
 
 /// One prompt of each type of task is graded before the first step.
-async fn preflight(rewards: &assay_trainer::rewards::Rewards, source: &dyn Source) -> anyhow::Result<()> {
+async fn preflight(
+    rewards: &assay_trainer::rewards::Rewards,
+    source: &dyn Source,
+) -> anyhow::Result<()> {
     let count = source.size().unwrap_or(LOOKED_AT).min(LOOKED_AT);
-    let items: Vec<_> = (0..count).filter_map(|index| source.problem(index)).collect();
-    let prompts = items.iter().map(|item| (item.prompt.as_str(), item.task.as_ref(), item.solution.as_deref()));
+    let items: Vec<_> = (0..count)
+        .filter_map(|index| source.problem(index))
+        .collect();
+    let prompts = items.iter().map(|item| {
+        (
+            item.prompt.as_str(),
+            item.task.as_ref(),
+            item.solution.as_deref(),
+        )
+    });
     Ok(rewards.preflight(&samples(prompts)).await?)
 }

@@ -25,18 +25,25 @@ struct Line {
 }
 
 impl Lines {
-    /// Reads `{"prompt": str, "task": {"type": …}, "prompt_key"?: str, "channel"?: str, "solution"?: str}` a line. A prompt without a
-    /// key is named by the hash of its text and task.
+    /// Reads `{"prompt": str, "task": {"type": …}, "prompt_key"?: str, "channel"?: str,
+    /// "solution"?: str}` a line. A prompt without a key is named by the hash of its text and task.
     ///
     /// # Errors
     /// [`DataError`], with line and field.
     pub fn read(path: &Path) -> Result<Self, DataError> {
-        let text = fs::read_to_string(path).map_err(|error| DataError::Unreadable { path: path.to_owned(), error })?;
+        let text = fs::read_to_string(path).map_err(|error| DataError::Unreadable {
+            path: path.to_owned(),
+            error,
+        })?;
         let mut first_of: HashMap<String, usize> = HashMap::new();
         let mut items = Vec::new();
         // Some editors put a mark before the first line.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        for (at, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+        for (at, text) in text
+            .lines()
+            .enumerate()
+            .filter(|(_, text)| !text.trim().is_empty())
+        {
             let line = at + 1;
             let item = item(text).map_err(|(field, message)| DataError::Line {
                 path: path.to_owned(),
@@ -45,28 +52,55 @@ impl Lines {
                 message,
             })?;
             if let Some(first) = first_of.insert(item.key.clone(), line) {
-                return Err(DataError::Duplicate { path: path.to_owned(), line, first, key: item.key });
+                return Err(DataError::Duplicate {
+                    path: path.to_owned(),
+                    line,
+                    first,
+                    key: item.key,
+                });
             }
             items.push(item);
         }
-        if items.is_empty() { Err(DataError::NoLines { path: path.to_owned() }) } else { Ok(Self(items)) }
+        if items.is_empty() {
+            Err(DataError::NoLines {
+                path: path.to_owned(),
+            })
+        } else {
+            Ok(Self(items))
+        }
     }
 }
 
 /// The prompt of a line, or field and reason.
 fn item(text: &str) -> Result<Item, (String, String)> {
     let mut json = serde_json::Deserializer::from_str(text);
-    let Line { prompt, task, prompt_key, channel, solution } = serde_path_to_error::deserialize(&mut json)
+    let Line {
+        prompt,
+        task,
+        prompt_key,
+        channel,
+        solution,
+    } = serde_path_to_error::deserialize(&mut json)
         .map_err(|error| (json_pointer(error.path()), error.into_inner().to_string()))?;
-    json.end().map_err(|error| (String::new(), error.to_string()))?;
+    json.end()
+        .map_err(|error| (String::new(), error.to_string()))?;
     Task::from_raw(&task).map_err(|error| (format!("/task{}", error.pointer), error.message))?;
-    for (field, value) in [("/prompt", Some(&prompt)), ("/prompt_key", prompt_key.as_ref())] {
+    for (field, value) in [
+        ("/prompt", Some(&prompt)),
+        ("/prompt_key", prompt_key.as_ref()),
+    ] {
         if value.is_some_and(|value| value.trim().is_empty()) {
             return Err((field.to_owned(), "it is empty".to_owned()));
         }
     }
     let named = || Hash::of_parts(&[prompt.as_bytes(), task.get().as_bytes()]).to_string();
-    Ok(Item { key: prompt_key.unwrap_or_else(named), prompt, task, channel, solution })
+    Ok(Item {
+        key: prompt_key.unwrap_or_else(named),
+        prompt,
+        task,
+        channel,
+        solution,
+    })
 }
 
 impl Source for Lines {
@@ -92,7 +126,12 @@ mod tests {
     /// Line, field and message of what is refused.
     fn refused(text: &str) -> (usize, String, String) {
         match read(text).unwrap_err() {
-            DataError::Line { line, field, message, .. } => (line, field, message),
+            DataError::Line {
+                line,
+                field,
+                message,
+                ..
+            } => (line, field, message),
             other => panic!("{other}"),
         }
     }
@@ -109,7 +148,12 @@ mod tests {
         assert_eq!(lines.size(), Some(2));
         let first = lines.problem(0).unwrap();
         assert_eq!(
-            (first.key.as_str(), first.prompt.as_str(), first.channel.as_deref(), first.solution.as_deref()),
+            (
+                first.key.as_str(),
+                first.prompt.as_str(),
+                first.channel.as_deref(),
+                first.solution.as_deref()
+            ),
             ("a", "1+1=", Some("sums"), Some("2"))
         );
         assert_eq!(lines.problem(1).unwrap().key.len(), 64);
@@ -120,12 +164,32 @@ mod tests {
     fn an_error_names_line_and_field() {
         let good = r#"{"prompt":"1","task":{"type":"math","answer":"1"}}"#;
         for (bad, field, word) in [
-            (r#"{"prompt":3,"task":{"type":"math"}}"#, "/prompt", "expected a string"),
-            (r#"{"prompt":" ","task":{"type":"math"}}"#, "/prompt", "empty"),
+            (
+                r#"{"prompt":3,"task":{"type":"math"}}"#,
+                "/prompt",
+                "expected a string",
+            ),
+            (
+                r#"{"prompt":" ","task":{"type":"math"}}"#,
+                "/prompt",
+                "empty",
+            ),
             (r#"{"prompt":"1"}"#, "", "missing field `task`"),
-            (r#"{"prompt":"1","task":{"answer":"1"}}"#, "/task/type", "type"),
-            (r#"{"prompt":"1","task":{"type":"math"},"answer":"1"}"#, "/answer", "unknown field"),
-            (r#"{"prompt":"1","task":{"type":"math"}} {}"#, "", "trailing"),
+            (
+                r#"{"prompt":"1","task":{"answer":"1"}}"#,
+                "/task/type",
+                "type",
+            ),
+            (
+                r#"{"prompt":"1","task":{"type":"math"},"answer":"1"}"#,
+                "/answer",
+                "unknown field",
+            ),
+            (
+                r#"{"prompt":"1","task":{"type":"math"}} {}"#,
+                "",
+                "trailing",
+            ),
             ("prompt", "", "expected"),
         ] {
             let (line, at, message) = refused(&format!("{good}\n{bad}\n"));
@@ -138,7 +202,17 @@ mod tests {
     fn a_key_is_for_one_prompt() {
         let line = r#"{"prompt":"1","task":{"type":"math","answer":"1"}}"#;
         let error = read(&format!("{line}\n\n{line}")).unwrap_err();
-        assert!(matches!(error, DataError::Duplicate { line: 3, first: 1, .. }), "{error}");
+        assert!(
+            matches!(
+                error,
+                DataError::Duplicate {
+                    line: 3,
+                    first: 1,
+                    ..
+                }
+            ),
+            "{error}"
+        );
         assert!(matches!(read("\n").unwrap_err(), DataError::NoLines { .. }));
         assert_eq!(read(&format!("\u{feff}{line}")).unwrap().size(), Some(1));
     }

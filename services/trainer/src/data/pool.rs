@@ -14,17 +14,41 @@ impl Pool {
     ///
     /// # Errors
     /// [`DataError::Empty`] where no family has a problem on that side.
-    pub fn new(mixture: &Mixture, split: Split, seed: u64, limit: usize) -> Result<Self, DataError> {
-        let items: Vec<Item> = mixture.once(split, seed).take(limit).filter_map(item).collect();
-        if items.is_empty() { Err(DataError::Empty) } else { Ok(Self(items)) }
+    pub fn new(
+        mixture: &Mixture,
+        split: Split,
+        seed: u64,
+        limit: usize,
+    ) -> Result<Self, DataError> {
+        let items: Vec<Item> = mixture
+            .once(split, seed)
+            .take(limit)
+            .filter_map(item)
+            .collect();
+        if items.is_empty() {
+            Err(DataError::Empty)
+        } else {
+            Ok(Self(items))
+        }
     }
 }
 
 /// A task is plain JSON and always has a text.
 fn item(problem: Problem) -> Option<Item> {
     let task: Box<RawValue> = to_raw_value(&problem.task).ok()?;
-    let Problem { prompt, key, solution, .. } = problem;
-    Some(Item { key, prompt, task, channel: None, solution: Some(solution) })
+    let Problem {
+        prompt,
+        key,
+        solution,
+        ..
+    } = problem;
+    Some(Item {
+        key,
+        prompt,
+        task,
+        channel: None,
+        solution: Some(solution),
+    })
 }
 
 impl Source for Pool {

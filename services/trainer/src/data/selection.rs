@@ -1,4 +1,5 @@
-//! Which prompts a step asks. Uniform selection follows from seed and position alone, so a resumed run goes on where it was.
+//! Which prompts a step asks. Uniform selection follows from seed and position alone, so a resumed
+//! run goes on where it was.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +21,9 @@ const SUGGEST: u64 = 0x73_7567_6765_7374;
 pub enum Strategy {
     /// Each epoch in a new order; a source without end in its own.
     Uniform,
-    /// By the service, from what the run's visits showed. The map holds `strategy`, `allocation` and the other settings of
-    /// `POST /v1/prompts/suggest`, all but `count`. A run that is resumed may choose otherwise: the service knows more by then.
+    /// By the service, from what the run's visits showed. The map holds `strategy`, `allocation`
+    /// and the other settings of `POST /v1/prompts/suggest`, all but `count`. A run that is resumed
+    /// may choose otherwise: the service knows more by then.
     Suggest(Map<String, Value>),
 }
 
@@ -55,20 +57,37 @@ struct Suggest {
 }
 
 impl Selection {
-    /// The order in which `source` is taken, from `position` on: 0, or what [`Selection::position`] was.
+    /// The order in which `source` is taken, from `position` on: 0, or what [`Selection::position`]
+    /// was.
     ///
     /// # Errors
-    /// [`DataError::Empty`]; [`DataError::Unbounded`] where suggestions are wanted of a source without end.
-    pub fn new(source: &dyn Source, strategy: Strategy, seed: u64, position: u64) -> Result<Self, DataError> {
+    /// [`DataError::Empty`]; [`DataError::Unbounded`] where suggestions are wanted of a source
+    /// without end.
+    pub fn new(
+        source: &dyn Source,
+        strategy: Strategy,
+        seed: u64,
+        position: u64,
+    ) -> Result<Self, DataError> {
         let size = source.size();
         if size == Some(0) {
             return Err(DataError::Empty);
         }
         let suggest = match strategy {
             Strategy::Uniform => None,
-            Strategy::Suggest(settings) => Some(Suggest::new(source, size.ok_or(DataError::Unbounded)?, settings)),
+            Strategy::Suggest(settings) => Some(Suggest::new(
+                source,
+                size.ok_or(DataError::Unbounded)?,
+                settings,
+            )),
         };
-        Ok(Self { seed, size, position, order: None, suggest })
+        Ok(Self {
+            seed,
+            size,
+            position,
+            order: None,
+            suggest,
+        })
     }
 
     /// The state of uniform selection, to resume at.
@@ -77,12 +96,19 @@ impl Selection {
         self.position
     }
 
-    /// The next `count` prompts without asking anyone: for uniform selection, and for what is sampled beyond suggestions.
+    /// The next `count` prompts without asking anyone: for uniform selection, and for what is
+    /// sampled beyond suggestions.
     pub fn uniform(&mut self, count: usize) -> Vec<Pick> {
-        (0..count).map(|_| Pick { index: self.draw(), rollouts: None }).collect()
+        (0..count)
+            .map(|_| Pick {
+                index: self.draw(),
+                rollouts: None,
+            })
+            .collect()
     }
 
-    /// The prompts of a round, `count` of them; `round` is a number that no other round of the run has. Where the service suggests fewer, the others are taken uniformly; where none of its
+    /// The prompts of a round, `count` of them; `round` is a number that no other round of the run
+    /// has. Where the service suggests fewer, the others are taken uniformly; where none of its
     /// suggestions was ever visited, it knows nothing yet, and all are.
     ///
     /// # Errors
@@ -94,7 +120,9 @@ impl Selection {
         round: u64,
         count: usize,
     ) -> Result<Vec<Pick>, RewardsError> {
-        let Some(suggest) = &mut self.suggest else { return Ok(self.uniform(count)) };
+        let Some(suggest) = &mut self.suggest else {
+            return Ok(self.uniform(count));
+        };
         let mut request = suggest.request(run, count);
         request.seed = Some(Random::stream(&[SUGGEST, self.seed, round]).bits());
         let suggested = rewards.suggest(&request).await?;
@@ -102,12 +130,17 @@ impl Selection {
         if suggested.iter().any(|prompt| prompt.visits > 0) {
             let pick = |prompt: &assay_wire::channels::SuggestionBody| {
                 let index = *suggest.index_of.get(&prompt.prompt_key)?;
-                Some(Pick { index, rollouts: Some(prompt.rollouts) })
+                Some(Pick {
+                    index,
+                    rollouts: Some(prompt.rollouts),
+                })
             };
             picks.extend(suggested.iter().filter_map(pick).take(count));
         } else if !suggest.warned {
             suggest.warned = true;
-            tracing::warn!("the service knows nothing of the prompts yet; they are taken uniformly");
+            tracing::warn!(
+                "the service knows nothing of the prompts yet; they are taken uniformly"
+            );
         }
         self.fill(&mut picks, count);
         Ok(picks)
@@ -120,7 +153,10 @@ impl Selection {
             let index = self.draw();
             let all_taken = self.size.is_some_and(|size| taken.len() as u64 >= size);
             if taken.insert(index) || all_taken {
-                picks.push(Pick { index, rollouts: None });
+                picks.push(Pick {
+                    index,
+                    rollouts: None,
+                });
             }
         }
     }
@@ -128,7 +164,9 @@ impl Selection {
     fn draw(&mut self) -> u64 {
         let position = self.position;
         self.position += 1;
-        let Some(size) = self.size else { return position };
+        let Some(size) = self.size else {
+            return position;
+        };
         let (epoch, place) = (position / size, position % size);
         if self.order.as_ref().is_none_or(|(known, _)| *known != epoch) {
             let mut order: Vec<u64> = (0..size).collect();
@@ -136,7 +174,11 @@ impl Selection {
             self.order = Some((epoch, order));
         }
         let order = self.order.as_ref().map_or(&[][..], |(_, order)| order);
-        usize::try_from(place).ok().and_then(|place| order.get(place)).copied().unwrap_or_default()
+        usize::try_from(place)
+            .ok()
+            .and_then(|place| order.get(place))
+            .copied()
+            .unwrap_or_default()
     }
 }
 
@@ -149,7 +191,12 @@ impl Suggest {
             }
             index_of.insert(item.key, index);
         }
-        Self { settings, index_of, categories, warned: false }
+        Self {
+            settings,
+            index_of,
+            categories,
+            warned: false,
+        }
     }
 
     fn request(&self, run: &str, count: usize) -> SuggestRequest {
@@ -184,15 +231,27 @@ mod tests {
         }
 
         fn problem(&self, index: u64) -> Option<Item> {
-            let task = RawValue::from_string(format!(r#"{{"type":"math","answer":"{index}"}}"#)).ok()?;
+            let task =
+                RawValue::from_string(format!(r#"{{"type":"math","answer":"{index}"}}"#)).ok()?;
             let prompt = format!("{index}=");
-            Some(Item { key: index.to_string(), prompt, task, channel: None, solution: None })
+            Some(Item {
+                key: index.to_string(),
+                prompt,
+                task,
+                channel: None,
+                solution: None,
+            })
         }
     }
 
     fn order(size: u64, seed: u64, position: u64, count: usize) -> Vec<u64> {
-        let mut selection = Selection::new(&Numbers(Some(size)), Strategy::Uniform, seed, position).unwrap();
-        selection.uniform(count).iter().map(|pick| pick.index).collect()
+        let mut selection =
+            Selection::new(&Numbers(Some(size)), Strategy::Uniform, seed, position).unwrap();
+        selection
+            .uniform(count)
+            .iter()
+            .map(|pick| pick.index)
+            .collect()
     }
 
     #[test]
@@ -209,23 +268,43 @@ mod tests {
     fn a_position_is_all_there_is_to_resume() {
         let whole = order(7, 3, 0, 30);
         for position in 0..30 {
-            assert_eq!(order(7, 3, position as u64, 30 - position), whole[position..]);
+            assert_eq!(
+                order(7, 3, position as u64, 30 - position),
+                whole[position..]
+            );
         }
     }
 
     #[test]
     fn a_source_without_end_keeps_its_order() {
         let mut selection = Selection::new(&Numbers(None), Strategy::Uniform, 1, 5).unwrap();
-        assert_eq!(selection.uniform(2).iter().map(|pick| pick.index).collect::<Vec<_>>(), [5, 6]);
+        assert_eq!(
+            selection
+                .uniform(2)
+                .iter()
+                .map(|pick| pick.index)
+                .collect::<Vec<_>>(),
+            [5, 6]
+        );
         assert_eq!(selection.position(), 7);
     }
 
     #[test]
     fn what_is_filled_is_not_taken_twice() {
         let mut selection = Selection::new(&Numbers(Some(5)), Strategy::Uniform, 1, 0).unwrap();
-        let mut picks = vec![Pick { index: 2, rollouts: Some(3) }];
+        let mut picks = vec![Pick {
+            index: 2,
+            rollouts: Some(3),
+        }];
         selection.fill(&mut picks, 5);
-        assert_eq!(picks.iter().map(|pick| pick.index).collect::<BTreeSet<_>>().len(), 5);
+        assert_eq!(
+            picks
+                .iter()
+                .map(|pick| pick.index)
+                .collect::<BTreeSet<_>>()
+                .len(),
+            5
+        );
         selection.fill(&mut picks, 9);
         assert_eq!(picks.len(), 9);
     }
@@ -233,7 +312,13 @@ mod tests {
     #[test]
     fn what_cannot_be_chosen_from_is_refused() {
         let new = |size, strategy| Selection::new(&Numbers(size), strategy, 0, 0);
-        assert!(matches!(new(Some(0), Strategy::Uniform), Err(DataError::Empty)));
-        assert!(matches!(new(None, Strategy::Suggest(Map::new())), Err(DataError::Unbounded)));
+        assert!(matches!(
+            new(Some(0), Strategy::Uniform),
+            Err(DataError::Empty)
+        ));
+        assert!(matches!(
+            new(None, Strategy::Suggest(Map::new())),
+            Err(DataError::Unbounded)
+        ));
     }
 }

@@ -11,8 +11,9 @@ pub struct Kept {
     pub too_few: usize,
 }
 
-/// Keeps groups whose scores differ (dynamic sampling of DAPO, Yu et al. 2025, arXiv 2503.14476, equation 11, whose condition
-/// `0 < right < G` this is for scores of 0 and 1). A member without a score is masked: it neither fails nor passes.
+/// Keeps groups whose scores differ (dynamic sampling of DAPO, Yu et al. 2025, arXiv 2503.14476,
+/// equation 11, whose condition `0 < right < G` this is for scores of 0 and 1). A member without a
+/// score is masked: it neither fails nor passes.
 #[must_use]
 pub fn keep(groups: &[Vec<Option<f64>>]) -> Kept {
     let mut kept = Kept::default();
@@ -41,6 +42,13 @@ mod tests {
             vec![],
             vec![None, Some(0.25), Some(0.25), Some(0.5)],
         ];
-        assert_eq!(keep(&groups), Kept { mixed: vec![0, 5], same: 1, too_few: 3 });
+        assert_eq!(
+            keep(&groups),
+            Kept {
+                mixed: vec![0, 5],
+                same: 1,
+                too_few: 3
+            }
+        );
     }
 }

@@ -1,4 +1,5 @@
-//! Cutting submissions into requests. A group is never cut: its numbers are relative to its members.
+//! Cutting submissions into requests. A group is never cut: its numbers are relative to its
+//! members.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -66,7 +67,10 @@ mod tests {
 
     #[test]
     fn halves_end_at_single_groups() {
-        assert_eq!(halves(vec![vec![0], vec![1, 2], vec![3]]), Some((vec![vec![0]], vec![vec![1, 2], vec![3]])));
+        assert_eq!(
+            halves(vec![vec![0], vec![1, 2], vec![3]]),
+            Some((vec![vec![0]], vec![vec![1, 2], vec![3]]))
+        );
         assert_eq!(halves(vec![vec![0, 1]]), None);
     }
 }

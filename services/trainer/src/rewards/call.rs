@@ -1,4 +1,5 @@
-//! The two ways to the service: a socket, or its routes in this process. Both send and read the same JSON.
+//! The two ways to the service: a socket, or its routes in this process. Both send and read the
+//! same JSON.
 
 use std::error::Error;
 
@@ -19,7 +20,10 @@ use tower::ServiceExt as _;
 #[derive(Debug)]
 pub(super) enum CallError {
     /// The service cannot be reached or has no room now; it may be asked again.
-    Away { reason: String, code: Option<ErrorCode> },
+    Away {
+        reason: String,
+        code: Option<ErrorCode>,
+    },
     /// The service refused, and would again.
     Refused(Problem),
     /// What answered does not speak as the service does.
@@ -29,7 +33,10 @@ pub(super) enum CallError {
 impl CallError {
     fn refused(status: u16, problem: Problem) -> Self {
         match status {
-            429 | 503 => Self::Away { reason: problem.to_string(), code: Some(problem.code) },
+            429 | 503 => Self::Away {
+                reason: problem.to_string(),
+                code: Some(problem.code),
+            },
             _ => Self::Refused(problem),
         }
     }
@@ -40,10 +47,17 @@ impl From<ClientError> for CallError {
         match error {
             ClientError::Refused { status, problem } => Self::refused(status, problem),
             // A proxy before a service that is away answers in its own words.
-            ClientError::Transport { .. } | ClientError::Unexpected { status: 429 | 502..=504, .. } => {
-                Self::Away { reason: with_causes(&error), code: None }
+            ClientError::Transport { .. }
+            | ClientError::Unexpected {
+                status: 429 | 502..=504,
+                ..
+            } => Self::Away {
+                reason: with_causes(&error),
+                code: None,
+            },
+            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } => {
+                Self::Unexpected(with_causes(&error))
             }
-            ClientError::Unexpected { .. } | ClientError::BadUrl { .. } => Self::Unexpected(with_causes(&error)),
         }
     }
 }
@@ -60,14 +74,21 @@ pub(super) enum Way {
 }
 
 impl Way {
-    pub(super) async fn grade(&self, request: &GradeRequest, key: &str) -> Result<GradeReply<'static>, CallError> {
+    pub(super) async fn grade(
+        &self,
+        request: &GradeRequest,
+        key: &str,
+    ) -> Result<GradeReply<'static>, CallError> {
         match self {
             Self::Served(client) => Ok(client.grade(request, Some(key)).await?),
             Self::Embedded(service) => service.post("/v1/grade", request, Some(key)).await,
         }
     }
 
-    pub(super) async fn suggest(&self, request: &SuggestRequest) -> Result<SuggestionsBody, CallError> {
+    pub(super) async fn suggest(
+        &self,
+        request: &SuggestRequest,
+    ) -> Result<SuggestionsBody, CallError> {
         match self {
             Self::Served(client) => Ok(client.suggest(request).await?),
             Self::Embedded(service) => service.post("/v1/prompts/suggest", request, None).await,
@@ -77,7 +98,11 @@ impl Way {
     pub(super) async fn graders(&self) -> Result<GradersBody, CallError> {
         match self {
             Self::Served(client) => Ok(client.graders().await?),
-            Self::Embedded(service) => service.send(Request::get("/v1/graders").body(String::new())).await,
+            Self::Embedded(service) => {
+                service
+                    .send(Request::get("/v1/graders").body(String::new()))
+                    .await
+            }
         }
     }
 
@@ -109,7 +134,10 @@ impl Embedded {
                 Ok((parts.status.as_u16(), body.to_bytes().to_vec()))
             })
         };
-        Ok(Self { node, routes: Box::new(routes) })
+        Ok(Self {
+            node,
+            routes: Box::new(routes),
+        })
     }
 
     async fn post<T: DeserializeOwned>(
@@ -122,18 +150,25 @@ impl Embedded {
         if let Some(key) = key {
             request = request.header("idempotency-key", key);
         }
-        let body = serde_json::to_string(body).map_err(|error| CallError::Unexpected(error.to_string()))?;
+        let body = serde_json::to_string(body)
+            .map_err(|error| CallError::Unexpected(error.to_string()))?;
         self.send(request.body(body)).await
     }
 
-    async fn send<T: DeserializeOwned>(&self, request: http::Result<Request<String>>) -> Result<T, CallError> {
+    async fn send<T: DeserializeOwned>(
+        &self,
+        request: http::Result<Request<String>>,
+    ) -> Result<T, CallError> {
         let unexpected = |error: &dyn Error| CallError::Unexpected(with_causes(error));
         let request = request.map_err(|error| unexpected(&error))?;
-        let (status, bytes) = (self.routes)(request).await.map_err(CallError::Unexpected)?;
+        let (status, bytes) = (self.routes)(request)
+            .await
+            .map_err(CallError::Unexpected)?;
         if status == 200 {
             return serde_json::from_slice(&bytes).map_err(|error| unexpected(&error));
         }
-        let ProblemBody { error } = serde_json::from_slice(&bytes).map_err(|error| unexpected(&error))?;
+        let ProblemBody { error } =
+            serde_json::from_slice(&bytes).map_err(|error| unexpected(&error))?;
         Err(CallError::refused(status, error))
     }
 }

@@ -50,7 +50,11 @@ impl Submission<'_> {
             meta: Meta {
                 tokens: Some(self.tokens as u64),
                 truncated: self.truncated,
-                rest: self.sample.iter().map(|sample| ("sample".to_owned(), Value::from(*sample).into())).collect(),
+                rest: self
+                    .sample
+                    .iter()
+                    .map(|sample| ("sample".to_owned(), Value::from(*sample).into()))
+                    .collect(),
                 ..Meta::default()
             },
         }
@@ -81,7 +85,8 @@ pub struct Judged {
     pub pass: Option<bool>,
     /// Reason code of the grade.
     pub verdict: Option<String>,
-    /// The number that the service recommends as advantage; `None` in a group with fewer than two graded members.
+    /// The number that the service recommends as advantage; `None` in a group with fewer than two
+    /// graded members.
     pub coefficient: Option<f64>,
     /// The named advantage that was asked for.
     pub advantage: Option<f64>,
@@ -116,8 +121,15 @@ impl Judged {
 
     /// Of an item whose task the service refuses.
     pub(super) fn refused(problem: &Problem) -> Self {
-        let (fault, message) = (Some(problem.code.to_string()), Some(problem.message.to_string()));
-        Self { fault, message, ..Self::blank(Outcome::Ungradable) }
+        let (fault, message) = (
+            Some(problem.code.to_string()),
+            Some(problem.message.to_string()),
+        );
+        Self {
+            fault,
+            message,
+            ..Self::blank(Outcome::Ungradable)
+        }
     }
 
     /// Of an item in its group.
@@ -131,29 +143,42 @@ impl Judged {
         if outcome != Outcome::Graded {
             let error = result.error.as_ref();
             return Self {
-                fault: Some(error.map_or_else(|| "unknown".to_owned(), |error| error.code.to_string())),
+                fault: Some(
+                    error.map_or_else(|| "unknown".to_owned(), |error| error.code.to_string()),
+                ),
                 message: error.map(|error| error.message.to_string()),
                 retryable: error.is_some_and(|error| error.retryable),
                 ..Self::blank(outcome)
             };
         }
-        let composition = result.composition.as_ref().and_then(|composition| serde_json::to_value(composition).ok());
+        let composition = result
+            .composition
+            .as_ref()
+            .and_then(|composition| serde_json::to_value(composition).ok());
         Self {
             score: result.score,
             reward: result.reward,
             pass: result.pass,
             verdict: result.verdict.as_deref().map(str::to_owned),
             coefficient: result.coefficient,
-            weight: composition.as_ref().and_then(|composition| composition.get("weight")?.as_f64()),
+            weight: composition
+                .as_ref()
+                .and_then(|composition| composition.get("weight")?.as_f64()),
             masked_steps: result.steps.iter().enumerate().filter_map(masked).collect(),
             ..Self::blank(outcome)
         }
     }
 
-    /// Of an item that was graded apart from its group: what a policy may have made relative to others is left out.
+    /// Of an item that was graded apart from its group: what a policy may have made relative to
+    /// others is left out.
     pub(super) fn alone(result: &ResultBody<'_>) -> Self {
         let reward = result.reward.filter(|_| result.composition.is_none());
-        Self { reward, coefficient: None, weight: None, ..Self::of(result) }
+        Self {
+            reward,
+            coefficient: None,
+            weight: None,
+            ..Self::of(result)
+        }
     }
 }
 
@@ -203,7 +228,11 @@ pub(super) struct Collected {
 impl Collected {
     /// Of submissions that nobody looked at yet.
     pub(super) fn new(n: usize) -> Self {
-        Self { results: vec![Judged::blank(Outcome::Failed); n], channels: BTreeMap::new(), statistics: HashMap::new() }
+        Self {
+            results: vec![Judged::blank(Outcome::Failed); n],
+            channels: BTreeMap::new(),
+            statistics: HashMap::new(),
+        }
     }
 
     /// Takes the results of the items sent, in the order they were sent.
@@ -219,22 +248,38 @@ impl Collected {
         }
         let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
         for at in sent {
-            members.entry(&submissions[*at].group).or_default().push(*at);
+            members
+                .entry(&submissions[*at].group)
+                .or_default()
+                .push(*at);
         }
         for group in &reply.groups {
-            let Some(name) = group.group.as_deref() else { continue };
+            let Some(name) = group.group.as_deref() else {
+                continue;
+            };
             let members = members.get(name).map_or(&[][..], Vec::as_slice);
-            let of_members =
-                |name: &String| group.statistics.get(name)?.as_array().filter(|all| all.len() == members.len());
+            let of_members = |name: &String| {
+                group
+                    .statistics
+                    .get(name)?
+                    .as_array()
+                    .filter(|all| all.len() == members.len())
+            };
             if let Some(advantages) = statistics.iter().find_map(of_members) {
                 for (at, advantage) in members.iter().zip(advantages) {
                     self.results[*at].advantage = advantage.as_f64();
                 }
             }
-            self.statistics.insert(name.to_owned(), group.statistics.clone());
+            self.statistics
+                .insert(name.to_owned(), group.statistics.clone());
         }
         // Of several requests the last knows most.
-        self.channels.extend(reply.channels.iter().map(|channel| (channel.channel.to_string(), channel.clone())));
+        self.channels.extend(
+            reply
+                .channels
+                .iter()
+                .map(|channel| (channel.channel.to_string(), channel.clone())),
+        );
     }
 
     /// Gives every submission the result of one drawn without replacement.
@@ -248,17 +293,35 @@ impl Collected {
     pub(super) fn close(mut self, submissions: &[Submission<'_>]) -> Judgement {
         let mut counted = Vec::new();
         for members in groups(submissions) {
-            let Some(group) = members.first().map(|at| submissions[*at].group.clone()) else { continue };
-            let graded = members.iter().filter(|at| self.results[**at].outcome == Outcome::Graded).count();
+            let Some(group) = members.first().map(|at| submissions[*at].group.clone()) else {
+                continue;
+            };
+            let graded = members
+                .iter()
+                .filter(|at| self.results[**at].outcome == Outcome::Graded)
+                .count();
             let statistics = self.statistics.remove(&group).unwrap_or_default();
-            counted.push(Group { group, n: members.len(), graded, statistics });
+            counted.push(Group {
+                group,
+                n: members.len(),
+                graded,
+                statistics,
+            });
         }
         let mut faults: BTreeMap<String, Fault> = BTreeMap::new();
         for judged in &self.results {
             let Some(code) = &judged.fault else { continue };
             let example = judged.message.clone().unwrap_or_default();
-            faults.entry(code.clone()).or_insert(Fault { items: 0, example }).items += 1;
+            faults
+                .entry(code.clone())
+                .or_insert(Fault { items: 0, example })
+                .items += 1;
         }
-        Judgement { results: self.results, groups: counted, channels: self.channels, faults }
+        Judgement {
+            results: self.results,
+            groups: counted,
+            channels: self.channels,
+            faults,
+        }
     }
 }

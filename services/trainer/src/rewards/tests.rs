@@ -1,4 +1,5 @@
-//! What the service says is what the trainer learns, by either way, and what it does not say is no number.
+//! What the service says is what the trainer learns, by either way, and what it does not say is no
+//! number.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +23,12 @@ fn raw(json: &str) -> Box<RawValue> {
     RawValue::from_string(json.to_owned()).unwrap()
 }
 
-fn submission<'a>(group: &str, at: usize, completion: &'a str, task: &'a RawValue) -> Submission<'a> {
+fn submission<'a>(
+    group: &str,
+    at: usize,
+    completion: &'a str,
+    task: &'a RawValue,
+) -> Submission<'a> {
     Submission {
         id: format!("{group}-{at}"),
         group: group.to_owned(),
@@ -55,7 +61,11 @@ async fn serve(database: &str) -> (String, Node, tokio::task::JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     // Not by the node, which would start cells.
-    let serving = tokio::spawn(assay_api::serve(listener, node.api().unwrap(), std::future::pending()));
+    let serving = tokio::spawn(assay_api::serve(
+        listener,
+        node.api().unwrap(),
+        std::future::pending(),
+    ));
     (url, node, serving)
 }
 
@@ -68,26 +78,62 @@ async fn both_ways_give_the_same_results() {
     let submissions = step(&task, &faulty);
     let (url, node, serving) = serve("").await;
     let served = Rewards::served(&url, Settings::default()).unwrap();
-    let embedded = Rewards::embedded(config(""), Settings::default()).await.unwrap();
+    let embedded = Rewards::embedded(config(""), Settings::default())
+        .await
+        .unwrap();
     let statistics = ["p_hat".to_owned(), "rloo".to_owned()];
-    let there = served.grade("run", 3, None, &statistics, &submissions).await.unwrap();
-    let here = embedded.grade("run", 3, None, &statistics, &submissions).await.unwrap();
+    let there = served
+        .grade("run", 3, None, &statistics, &submissions)
+        .await
+        .unwrap();
+    let here = embedded
+        .grade("run", 3, None, &statistics, &submissions)
+        .await
+        .unwrap();
     assert_eq!(there, here);
 
     let scores: Vec<_> = here.results.iter().map(|judged| judged.score).collect();
-    assert_eq!(scores, [Some(1.0), Some(0.0), Some(0.0), Some(0.0), None, Some(1.0)]);
+    assert_eq!(
+        scores,
+        [Some(1.0), Some(0.0), Some(0.0), Some(0.0), None, Some(1.0)]
+    );
     let advantages: Vec<_> = here.results.iter().map(|judged| judged.advantage).collect();
-    assert_eq!(advantages, [Some(1.0), Some(-0.5), Some(-1.0), Some(-0.5), None, Some(1.0)]);
+    assert_eq!(
+        advantages,
+        [
+            Some(1.0),
+            Some(-0.5),
+            Some(-1.0),
+            Some(-0.5),
+            None,
+            Some(1.0)
+        ]
+    );
     assert_eq!(here.results[0].coefficient, Some(0.5));
     let masked = &here.results[4];
     assert_eq!(
-        (masked.outcome, masked.reward, masked.pass, masked.coefficient),
+        (
+            masked.outcome,
+            masked.reward,
+            masked.pass,
+            masked.coefficient
+        ),
         (Outcome::Ungradable, None, None, None)
     );
-    let counts: Vec<_> = here.groups.iter().map(|group| (group.group.as_str(), group.n, group.graded)).collect();
+    let counts: Vec<_> = here
+        .groups
+        .iter()
+        .map(|group| (group.group.as_str(), group.n, group.graded))
+        .collect();
     assert_eq!(counts, [("a", 2, 2), ("b", 3, 3), ("c", 1, 0)]);
     assert_eq!(here.groups[1].statistics["p_hat"]["passes"], 1);
-    assert_eq!(here.faults.values().map(|fault| fault.items).collect::<Vec<_>>(), [1]);
+    assert_eq!(
+        here.faults
+            .values()
+            .map(|fault| fault.items)
+            .collect::<Vec<_>>(),
+        [1]
+    );
     assert_eq!(here.channels.keys().collect::<Vec<_>>(), ["math/sums"]);
     embedded.stop().await;
     serving.abort();
@@ -107,24 +153,50 @@ async fn splitting_at_groups_changes_no_result() {
         graded
     };
     let whole = graded(Settings::default(), 100).await.unwrap();
-    assert_eq!(graded(Settings { batch_items: 3, ..Settings::default() }, 100).await.unwrap(), whole);
-    // The service takes less than is sent: its refusal is read and the batch halved, down to single groups.
+    assert_eq!(
+        graded(
+            Settings {
+                batch_items: 3,
+                ..Settings::default()
+            },
+            100
+        )
+        .await
+        .unwrap(),
+        whole
+    );
+    // The service takes less than is sent: its refusal is read and the batch halved, down to single
+    // groups.
     assert_eq!(graded(Settings::default(), 3).await.unwrap(), whole);
     let refused = graded(Settings::default(), 2).await.unwrap_err();
-    assert!(matches!(&refused, RewardsError::GroupTooLarge { group, .. } if group == "b"), "{refused}");
+    assert!(
+        matches!(&refused, RewardsError::GroupTooLarge { group, .. } if group == "b"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
 async fn a_task_that_is_refused_is_set_aside() {
     let (task, misshapen) = (raw(TASK), raw(r#"{"type":"math","anser":"2"}"#));
     let submissions = step(&task, &misshapen);
-    let rewards = Rewards::embedded(config(""), Settings::default()).await.unwrap();
-    let judgement = rewards.grade("run", 0, None, &[], &submissions).await.unwrap();
-    assert_eq!((judgement.results[4].outcome, judgement.results[4].score), (Outcome::Ungradable, None));
+    let rewards = Rewards::embedded(config(""), Settings::default())
+        .await
+        .unwrap();
+    let judgement = rewards
+        .grade("run", 0, None, &[], &submissions)
+        .await
+        .unwrap();
+    assert_eq!(
+        (judgement.results[4].outcome, judgement.results[4].score),
+        (Outcome::Ungradable, None)
+    );
     assert_eq!(judgement.faults["invalid_task"].items, 1);
     assert_eq!(judgement.results[0].score, Some(1.0));
     // What is wrong with the request itself is no item's fault.
-    let refused = rewards.grade("run", 0, Some("none"), &[], &submissions).await.unwrap_err();
+    let refused = rewards
+        .grade("run", 0, Some("none"), &[], &submissions)
+        .await
+        .unwrap_err();
     assert!(
         matches!(&refused, RewardsError::Refused(problem) if problem.code == ErrorCode::UnknownPolicy),
         "{refused}"
@@ -140,13 +212,24 @@ async fn a_step_sent_again_is_recorded_once() {
     let submissions = step(&task, &faulty);
     let mut judgements = Vec::new();
     for _ in 0..2 {
-        let rewards = Rewards::embedded(config(&database), Settings::default()).await.unwrap();
-        judgements.push(rewards.grade("run", 3, None, &[], &submissions).await.unwrap());
+        let rewards = Rewards::embedded(config(&database), Settings::default())
+            .await
+            .unwrap();
+        judgements.push(
+            rewards
+                .grade("run", 3, None, &[], &submissions)
+                .await
+                .unwrap(),
+        );
         rewards.stop().await;
     }
     assert_eq!(judgements[0], judgements[1]);
     let (url, node, serving) = serve(&database).await;
-    let grades = Client::new(&url, Retry::default()).unwrap().grades(&[]).await.unwrap();
+    let grades = Client::new(&url, Retry::default())
+        .unwrap()
+        .grades(&[])
+        .await
+        .unwrap();
     assert_eq!(grades.grades.len(), submissions.len());
     serving.abort();
     node.stop().await;
@@ -157,17 +240,47 @@ async fn shuffled_results_are_the_same_results_in_another_order() {
     let (task, faulty) = (raw(TASK), raw(FAULTY));
     let submissions = step(&task, &faulty);
     let graded = async |shuffled: Option<u64>, step: u64| {
-        let rewards = Rewards::embedded(config(""), Settings { shuffled, ..Settings::default() }).await.unwrap();
-        let judgement = rewards.grade("run", step, None, &[], &submissions).await.unwrap();
+        let rewards = Rewards::embedded(
+            config(""),
+            Settings {
+                shuffled,
+                ..Settings::default()
+            },
+        )
+        .await
+        .unwrap();
+        let judgement = rewards
+            .grade("run", step, None, &[], &submissions)
+            .await
+            .unwrap();
         rewards.stop().await;
         judgement
     };
-    let (plain, one, again) = (graded(None, 1).await, graded(Some(5), 1).await, graded(Some(5), 1).await);
+    let (plain, one, again) = (
+        graded(None, 1).await,
+        graded(Some(5), 1).await,
+        graded(Some(5), 1).await,
+    );
     assert_eq!(one, again);
-    let scores = |judgement: &Judgement| judgement.results.iter().map(|judged| judged.score).collect::<Vec<_>>();
+    let scores = |judgement: &Judgement| {
+        judgement
+            .results
+            .iter()
+            .map(|judged| judged.score)
+            .collect::<Vec<_>>()
+    };
     assert_ne!(scores(&plain), scores(&one));
-    let passes = |judgement: &Judgement| judgement.results.iter().filter(|judged| judged.pass == Some(true)).count();
-    assert_eq!((passes(&plain), plain.faults), (passes(&one), one.faults.clone()));
+    let passes = |judgement: &Judgement| {
+        judgement
+            .results
+            .iter()
+            .filter(|judged| judged.pass == Some(true))
+            .count()
+    };
+    assert_eq!(
+        (passes(&plain), plain.faults),
+        (passes(&one), one.faults.clone())
+    );
     let others = [2, 3, 4].map(|step| graded(Some(5), step));
     let mut orders = vec![scores(&one)];
     for other in others {
@@ -179,14 +292,26 @@ async fn shuffled_results_are_the_same_results_in_another_order() {
 
 #[tokio::test]
 async fn a_service_that_lacks_a_grader_is_found_before_the_run() {
-    let rewards = Rewards::embedded(config(""), Settings::default()).await.unwrap();
+    let rewards = Rewards::embedded(config(""), Settings::default())
+        .await
+        .unwrap();
     let (task, faulty, unknown) = (raw(TASK), raw(FAULTY), raw(r#"{"type":"chess"}"#));
-    let good = samples([("1+1=", &*faulty, None), ("1+1=", &*task, Some("2")), ("1+1=", &*faulty, None)]);
+    let good = samples([
+        ("1+1=", &*faulty, None),
+        ("1+1=", &*task, Some("2")),
+        ("1+1=", &*faulty, None),
+    ]);
     assert_eq!((good.len(), good[0].solution.as_deref()), (1, Some("2")));
     rewards.preflight(&good).await.unwrap();
     for (sample, word) in [(&unknown, "no grader `chess`"), (&faulty, "type `math`")] {
-        let error = rewards.preflight(&samples([("?", &**sample, None)])).await.unwrap_err();
-        assert!(matches!(&error, RewardsError::Preflight(why) if why.contains(word)), "{error}");
+        let error = rewards
+            .preflight(&samples([("?", &**sample, None)]))
+            .await
+            .unwrap_err();
+        assert!(
+            matches!(&error, RewardsError::Preflight(why) if why.contains(word)),
+            "{error}"
+        );
     }
     rewards.stop().await;
 }
@@ -204,18 +329,43 @@ async fn suggestions_need_a_record() {
         seed: Some(1),
         settings: serde_json::Map::from_iter([("count".to_owned(), Value::from(2))]),
     };
-    let without = Rewards::embedded(config(""), Settings::default()).await.unwrap();
+    let without = Rewards::embedded(config(""), Settings::default())
+        .await
+        .unwrap();
     assert_eq!(without.suggest(&request).await.unwrap(), []);
     without.stop().await;
-    let with = Rewards::embedded(config(&database), Settings::default()).await.unwrap();
-    with.grade("run", 0, None, &[], &[submission("a", 0, "2", &task), submission("a", 1, "3", &task)]).await.unwrap();
-    let mut visits: Vec<_> =
-        with.suggest(&request).await.unwrap().into_iter().map(|prompt| (prompt.prompt_key, prompt.visits)).collect();
+    let with = Rewards::embedded(config(&database), Settings::default())
+        .await
+        .unwrap();
+    with.grade(
+        "run",
+        0,
+        None,
+        &[],
+        &[
+            submission("a", 0, "2", &task),
+            submission("a", 1, "3", &task),
+        ],
+    )
+    .await
+    .unwrap();
+    let mut visits: Vec<_> = with
+        .suggest(&request)
+        .await
+        .unwrap()
+        .into_iter()
+        .map(|prompt| (prompt.prompt_key, prompt.visits))
+        .collect();
     visits.sort();
     assert_eq!(visits, [("other".to_owned(), 0), ("sum".to_owned(), 1)]);
-    let wrong =
-        SuggestRequest { settings: serde_json::Map::from_iter([("strategy".to_owned(), "luck".into())]), ..request };
-    assert!(matches!(with.suggest(&wrong).await, Err(RewardsError::Refused(_))));
+    let wrong = SuggestRequest {
+        settings: serde_json::Map::from_iter([("strategy".to_owned(), "luck".into())]),
+        ..request
+    };
+    assert!(matches!(
+        with.suggest(&wrong).await,
+        Err(RewardsError::Refused(_))
+    ));
     with.stop().await;
 }
 
@@ -226,22 +376,47 @@ async fn a_selection_asks_the_service_once_it_knows_something() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("assay.db").display());
     let prompts = folder.path().join("prompts.jsonl");
-    let line = |key: &str| format!("{{\"prompt\":\"1+1=\",\"task\":{TASK},\"prompt_key\":\"{key}\"}}\n");
+    let line =
+        |key: &str| format!("{{\"prompt\":\"1+1=\",\"task\":{TASK},\"prompt_key\":\"{key}\"}}\n");
     std::fs::write(&prompts, line("sum") + &line("other")).unwrap();
     let lines = Lines::read(&prompts).unwrap();
-    let rewards = Rewards::embedded(config(&database), Settings::default()).await.unwrap();
-    let mut selection = Selection::new(&lines, Strategy::Suggest(serde_json::Map::new()), 1, 0).unwrap();
+    let rewards = Rewards::embedded(config(&database), Settings::default())
+        .await
+        .unwrap();
+    let mut selection =
+        Selection::new(&lines, Strategy::Suggest(serde_json::Map::new()), 1, 0).unwrap();
 
     let first = selection.next(&rewards, "run", 0, 2).await.unwrap();
-    assert_eq!((first.iter().all(|pick| pick.rollouts.is_none()), selection.position()), (true, 2));
+    assert_eq!(
+        (
+            first.iter().all(|pick| pick.rollouts.is_none()),
+            selection.position()
+        ),
+        (true, 2)
+    );
     let task = raw(TASK);
     rewards
-        .grade("run", 0, None, &[], &[submission("a", 0, "2", &task), submission("a", 1, "3", &task)])
+        .grade(
+            "run",
+            0,
+            None,
+            &[],
+            &[
+                submission("a", 0, "2", &task),
+                submission("a", 1, "3", &task),
+            ],
+        )
         .await
         .unwrap();
     let mut second = selection.next(&rewards, "run", 1, 2).await.unwrap();
     second.sort_by_key(|pick| pick.index);
-    assert_eq!(second.iter().map(|pick| (pick.index, pick.rollouts)).collect::<Vec<_>>(), [(0, Some(8)), (1, Some(8))]);
+    assert_eq!(
+        second
+            .iter()
+            .map(|pick| (pick.index, pick.rollouts))
+            .collect::<Vec<_>>(),
+        [(0, Some(8)), (1, Some(8))]
+    );
     assert_eq!(selection.position(), 2, "nothing was taken uniformly");
     rewards.stop().await;
 }
@@ -255,14 +430,20 @@ async fn answer(mut stream: TcpStream, status: &str, body: &str) {
         let read = stream.read(&mut buffer).await.unwrap();
         request.extend_from_slice(&buffer[..read]);
         let text = String::from_utf8_lossy(&request).to_lowercase();
-        let Some((head, sent)) = text.split_once("\r\n\r\n") else { continue };
-        let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()?.parse().ok());
+        let Some((head, sent)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        let length = head
+            .split("content-length: ")
+            .nth(1)
+            .and_then(|rest| rest.lines().next()?.parse().ok());
         if read == 0 || sent.len() >= length.unwrap_or(0) {
             break;
         }
     }
     let reply = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+        "HTTP/1.1 {status}\r\ncontent-type: application/json\r\nconnection: \
+         close\r\ncontent-length: {}\r\n\r\n{body}",
         body.len()
     );
     stream.write_all(reply.as_bytes()).await.unwrap();
@@ -278,7 +459,8 @@ async fn a_service_that_comes_back_is_waited_for() {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             match count.fetch_add(1, Ordering::SeqCst) {
-                // Gone in the middle of a request, then a proxy without a service behind it, then one that has no room.
+                // Gone in the middle of a request, then a proxy without a service behind it, then
+                // one that has no room.
                 0 => drop(stream),
                 1 => answer(stream, "502 Bad Gateway", "<html>").await,
                 2 => {
@@ -307,13 +489,23 @@ async fn a_service_that_comes_back_is_waited_for() {
 async fn a_service_that_stays_away_ends_the_wait() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    let impatient = Settings { patience: Duration::ZERO, answer: Duration::from_millis(50), ..Settings::default() };
+    let impatient = Settings {
+        patience: Duration::ZERO,
+        answer: Duration::from_millis(50),
+        ..Settings::default()
+    };
     let rewards = Rewards::served(&url, impatient).unwrap();
     // It takes the connection and says nothing.
     let silent = rewards.preflight(&[]).await.unwrap_err();
-    assert!(matches!(&silent, RewardsError::Away { reason, .. } if reason.contains("no answer")), "{silent}");
+    assert!(
+        matches!(&silent, RewardsError::Away { reason, .. } if reason.contains("no answer")),
+        "{silent}"
+    );
     drop(listener);
     let gone = rewards.preflight(&[]).await.unwrap_err();
     assert!(matches!(&gone, RewardsError::Away { .. }), "{gone}");
-    assert!(matches!(Rewards::served("nowhere", impatient), Err(RewardsError::Address(_))));
+    assert!(matches!(
+        Rewards::served("nowhere", impatient),
+        Err(RewardsError::Address(_))
+    ));
 }

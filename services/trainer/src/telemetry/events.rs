@@ -1,5 +1,6 @@
-//! Files of events as TensorBoard reads them: records in TFRecord's frame, each an `Event` in protocol buffers' encoding. Only what
-//! scalars need is written, by hand; the fields are those of `event.proto` and `summary.proto` of TensorFlow.
+//! Files of events as TensorBoard reads them: records in TFRecord's frame, each an `Event` in
+//! protocol buffers' encoding. Only what scalars need is written, by hand; the fields are those of
+//! `event.proto` and `summary.proto` of TensorFlow.
 
 use std::fs::File;
 use std::io::{ErrorKind, Write as _};
@@ -41,20 +42,29 @@ pub struct Events {
 }
 
 impl Events {
-    /// A new file in the folder. `restarted` is the first step of a resumed run: TensorBoard then forgets what other files of the
-    /// folder say of that step and later ones.
+    /// A new file in the folder. `restarted` is the first step of a resumed run: TensorBoard then
+    /// forgets what other files of the folder say of that step and later ones.
     ///
     /// # Errors
     /// [`TelemetryError::File`].
-    pub fn create(folder: &Path, restarted: Option<u64>, clock: &dyn Clock) -> Result<Self, TelemetryError> {
+    pub fn create(
+        folder: &Path,
+        restarted: Option<u64>,
+        clock: &dyn Clock,
+    ) -> Result<Self, TelemetryError> {
         let seconds = clock.unix_us() / 1_000_000;
-        // TensorBoard reads the files of a folder in the order of their names, which is that of their times.
+        // TensorBoard reads the files of a folder in the order of their names, which is that of
+        // their times.
         let mut number = 0;
         let (path, file) = loop {
-            let path = folder.join(format!("events.out.tfevents.{seconds:010}.{number:03}.assay"));
+            let path = folder.join(format!(
+                "events.out.tfevents.{seconds:010}.{number:03}.assay"
+            ));
             match File::create_new(&path) {
                 Ok(file) => break (path, file),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MOST_FILES => number += 1,
+                Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MOST_FILES => {
+                    number += 1
+                }
                 Err(error) => return Err(TelemetryError::File { path, error }),
             }
         };
@@ -81,7 +91,12 @@ impl Events {
     ///
     /// # Errors
     /// [`TelemetryError::File`].
-    pub fn write(&mut self, step: u64, values: &Values, clock: &dyn Clock) -> Result<(), TelemetryError> {
+    pub fn write(
+        &mut self,
+        step: u64,
+        values: &Values,
+        clock: &dyn Clock,
+    ) -> Result<(), TelemetryError> {
         let mut all = Message::default();
         for (name, value) in values {
             let mut scalar = Message::default();
@@ -102,7 +117,9 @@ impl Events {
         frame.extend_from_slice(&masked(crc32c(&length)).to_le_bytes());
         frame.extend_from_slice(&message.0);
         frame.extend_from_slice(&masked(crc32c(&message.0)).to_le_bytes());
-        self.file.write_all(&frame).map_err(TelemetryError::file(&self.path))
+        self.file
+            .write_all(&frame)
+            .map_err(TelemetryError::file(&self.path))
     }
 }
 
@@ -112,7 +129,10 @@ struct Message(Vec<u8>);
 
 impl Message {
     fn event(clock: &dyn Clock, step: u64) -> Self {
-        #[expect(clippy::cast_precision_loss, reason = "microseconds of this millennium are below 2^53")]
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "microseconds of this millennium are below 2^53"
+        )]
         let seconds = clock.unix_us() as f64 / 1e6;
         let mut event = Self::default();
         event.key(event::WALL_TIME, 1);
@@ -153,7 +173,9 @@ impl Message {
 
 /// CRC-32C (RFC 3720, appendix B.4): reflected, polynomial 0x1EDC6F41.
 fn crc32c(content: &[u8]) -> u32 {
-    !content.iter().fold(!0u32, |crc, byte| (crc >> 8) ^ TABLE[((crc ^ u32::from(*byte)) & 0xFF) as usize])
+    !content.iter().fold(!0u32, |crc, byte| {
+        (crc >> 8) ^ TABLE[((crc ^ u32::from(*byte)) & 0xFF) as usize]
+    })
 }
 
 const TABLE: [u32; 256] = table();
@@ -164,7 +186,11 @@ const fn table() -> [u32; 256] {
     while byte < 256 {
         let (mut crc, mut bit) = (byte as u32, 0);
         while bit < 8 {
-            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82F6_3B78 } else { crc >> 1 };
+            crc = if crc & 1 == 1 {
+                (crc >> 1) ^ 0x82F6_3B78
+            } else {
+                crc >> 1
+            };
             bit += 1;
         }
         table[byte] = crc;
@@ -237,7 +263,9 @@ mod tests {
     fn records(mut bytes: &[u8]) -> Vec<Vec<u8>> {
         fn checksum(content: &[u8]) -> u32 {
             let crc = !content.iter().fold(!0u32, |crc, byte| {
-                (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0x82F6_3B78 & (crc & 1).wrapping_neg()))
+                (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+                    (crc >> 1) ^ (0x82F6_3B78 & (crc & 1).wrapping_neg())
+                })
             });
             crc.rotate_left(17).wrapping_add(0xA282_EAD8)
         }
@@ -245,7 +273,8 @@ mod tests {
         while !bytes.is_empty() {
             let length: [u8; 8] = take(&mut bytes);
             assert_eq!(u32::from_le_bytes(take(&mut bytes)), checksum(&length));
-            let (content, rest) = bytes.split_at(usize::try_from(u64::from_le_bytes(length)).unwrap());
+            let (content, rest) =
+                bytes.split_at(usize::try_from(u64::from_le_bytes(length)).unwrap());
             bytes = rest;
             assert_eq!(u32::from_le_bytes(take(&mut bytes)), checksum(content));
             records.push(content.to_vec());
@@ -258,7 +287,12 @@ mod tests {
         // RFC 3720, appendix B.4: 32 bytes of zeros, of ones, and ascending.
         assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
         assert_eq!(crc32c(&[0xFF; 32]), 0x62A8_AB43);
-        assert_eq!(crc32c(&std::array::from_fn::<u8, 32, _>(|at| u8::try_from(at).unwrap())), 0x46DD_794E);
+        assert_eq!(
+            crc32c(&std::array::from_fn::<u8, 32, _>(
+                |at| u8::try_from(at).unwrap()
+            )),
+            0x46DD_794E
+        );
     }
 
     #[test]
@@ -266,26 +300,45 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let clock = SystemClock::new();
         let mut events = Events::create(folder.path(), Some(300), &clock).unwrap();
-        events.write(300, &[("kl".to_owned(), 0.25), ("reward".to_owned(), -1e9)].into(), &clock).unwrap();
+        events
+            .write(
+                300,
+                &[("kl".to_owned(), 0.25), ("reward".to_owned(), -1e9)].into(),
+                &clock,
+            )
+            .unwrap();
         let records = records(&std::fs::read(&events.path).unwrap());
         let events: Vec<_> = records.iter().map(|record| fields(record)).collect();
         for event in &events {
             assert!(matches!(event[0], (1, Field::Double(seconds)) if seconds > 1.7e9));
         }
         let bytes = |text: &str| Field::Bytes(text.as_bytes().to_vec());
-        assert_eq!(events[0][1..], [(2, Field::Integer(0)), (3, bytes("brain.Event:2"))]);
-        assert_eq!(events[1][1..], [(2, Field::Integer(300)), (7, Field::Bytes(vec![8, 1]))]);
-        let [_, (2, Field::Integer(300)), (5, Field::Bytes(summary))] = &events[2][..] else { panic!("{events:?}") };
+        assert_eq!(
+            events[0][1..],
+            [(2, Field::Integer(0)), (3, bytes("brain.Event:2"))]
+        );
+        assert_eq!(
+            events[1][1..],
+            [(2, Field::Integer(300)), (7, Field::Bytes(vec![8, 1]))]
+        );
+        let [_, (2, Field::Integer(300)), (5, Field::Bytes(summary))] = &events[2][..] else {
+            panic!("{events:?}")
+        };
         let scalars: Vec<_> = fields(summary)
             .into_iter()
             .map(|(field, value)| {
-                let (1, Field::Bytes(scalar)) = (field, value) else { panic!("no value") };
+                let (1, Field::Bytes(scalar)) = (field, value) else {
+                    panic!("no value")
+                };
                 fields(&scalar)
             })
             .collect();
         assert_eq!(
             scalars,
-            [[(1, bytes("kl")), (2, Field::Float(0.25))], [(1, bytes("reward")), (2, Field::Float(-1e9))],]
+            [
+                [(1, bytes("kl")), (2, Field::Float(0.25))],
+                [(1, bytes("reward")), (2, Field::Float(-1e9))],
+            ]
         );
     }
 

@@ -1,5 +1,5 @@
-//! Learning curves as a picture: means over seeds with a band of one standard error, one line a series. Owns marks and places; plain
-//! SVG without script, light and dark by the reader's setting.
+//! Learning curves as a picture: means over seeds with a band of one standard error, one line a
+//! series. Owns marks and places; plain SVG without script, light and dark by the reader's setting.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -16,14 +16,8 @@ const COLOURS: usize = 6;
 /// About so many intervals on an axis.
 const INTERVALS: f64 = 5.0;
 
-const STYLE: &str = "\
-text{font:14px system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}\
-.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.l{fill:none;stroke-width:2}.b{stroke:none;fill-opacity:.18}\
-.s0{stroke:#4c78a8;fill:#4c78a8}.s1{stroke:#e08a2c;fill:#e08a2c}.s2{stroke:#4f9d57;fill:#4f9d57}\
-.s3{stroke:#8a62a8;fill:#8a62a8}.s4{stroke:#9a6b52;fill:#9a6b52}.s5{stroke:#3aa0a8;fill:#3aa0a8}.l{fill:none}.b{stroke:none}\
-@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}\
-.s0{stroke:#6f9fd0;fill:#6f9fd0}.s1{stroke:#f0a552;fill:#f0a552}.s2{stroke:#6dbb75;fill:#6dbb75}\
-.s3{stroke:#ab85c8;fill:#ab85c8}.s4{stroke:#bd8d73;fill:#bd8d73}.s5{stroke:#5cc0c8;fill:#5cc0c8}.l{fill:none}.b{stroke:none}}";
+const STYLE: &str = "text{font:14px \
+system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.l{fill:none;stroke-width:2}.b{stroke:none;fill-opacity:.18}.s0{stroke:#4c78a8;fill:#4c78a8}.s1{stroke:#e08a2c;fill:#e08a2c}.s2{stroke:#4f9d57;fill:#4f9d57}.s3{stroke:#8a62a8;fill:#8a62a8}.s4{stroke:#9a6b52;fill:#9a6b52}.s5{stroke:#3aa0a8;fill:#3aa0a8}.l{fill:none}.b{stroke:none}@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}.s0{stroke:#6f9fd0;fill:#6f9fd0}.s1{stroke:#f0a552;fill:#f0a552}.s2{stroke:#6dbb75;fill:#6dbb75}.s3{stroke:#ab85c8;fill:#ab85c8}.s4{stroke:#bd8d73;fill:#bd8d73}.s5{stroke:#5cc0c8;fill:#5cc0c8}.l{fill:none}.b{stroke:none}}";
 
 /// What a picture says beside its curves.
 #[derive(Debug, Clone)]
@@ -50,10 +44,18 @@ type Point = (f64, f64, f64);
 
 impl Series {
     /// Means over the steps that all runs have, and their standard errors: 0 of a single run.
-    #[expect(clippy::cast_precision_loss, reason = "steps and runs are far below 2^53")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "steps and runs are far below 2^53"
+    )]
     fn points(&self) -> Vec<Point> {
         let mut by_step: BTreeMap<u64, Vec<f64>> = BTreeMap::new();
-        for (step, value) in self.runs.iter().flatten().filter(|(_, value)| value.is_finite()) {
+        for (step, value) in self
+            .runs
+            .iter()
+            .flatten()
+            .filter(|(_, value)| value.is_finite())
+        {
             by_step.entry(*step).or_default().push(*value);
         }
         by_step.retain(|_, values| values.len() == self.runs.len());
@@ -61,7 +63,11 @@ impl Series {
         let point = |(step, values): (u64, Vec<f64>)| {
             let mean = values.iter().sum::<f64>() / n;
             let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-            let error = if values.len() > 1 { (squares / (n - 1.0) / n).sqrt() } else { 0.0 };
+            let error = if values.len() > 1 {
+                (squares / (n - 1.0) / n).sqrt()
+            } else {
+                0.0
+            };
             (step as f64, mean, error)
         };
         by_step.into_iter().map(point).collect()
@@ -80,19 +86,31 @@ impl Axis {
     /// Round numbers around all of `values`: pauses of 1, 2 or 5 times a power of ten.
     fn around(values: impl Iterator<Item = f64>) -> Self {
         let ends = values.fold(None, |ends: Option<(f64, f64)>, value| {
-            Some(ends.map_or((value, value), |(low, high)| (low.min(value), high.max(value))))
+            Some(ends.map_or((value, value), |(low, high)| {
+                (low.min(value), high.max(value))
+            }))
         });
         let (low, high) = match ends {
             None => (0.0, 1.0),
             Some((low, high)) if high - low > 1e-9 * high.abs().max(low.abs()) => (low, high),
             // One number stands in the middle of an axis of about its own size.
-            Some((low, high)) => (low - low.abs().max(1.0) / 2.0, high + high.abs().max(1.0) / 2.0),
+            Some((low, high)) => (
+                low - low.abs().max(1.0) / 2.0,
+                high + high.abs().max(1.0) / 2.0,
+            ),
         };
         let rough = (high - low) / INTERVALS;
         let power = 10f64.powf(rough.log10().floor());
-        let pause = [1.0, 2.0, 5.0].map(|times| times * power).into_iter().find(|pause| *pause >= rough);
+        let pause = [1.0, 2.0, 5.0]
+            .map(|times| times * power)
+            .into_iter()
+            .find(|pause| *pause >= rough);
         let pause = pause.unwrap_or(10.0 * power);
-        Self { low: (low / pause).floor() * pause, high: (high / pause).ceil() * pause, pause }
+        Self {
+            low: (low / pause).floor() * pause,
+            high: (high / pause).ceil() * pause,
+            pause,
+        }
     }
 
     fn share(&self, value: f64) -> f64 {
@@ -127,11 +145,14 @@ pub fn svg(labels: &Labels, series: &[Series]) -> String {
     let height = top + PANEL + 64.0;
     let mut drawing = Drawing(String::new());
     drawing.put(format_args!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" width=\"{WIDTH}\" height=\"{height}\" role=\"img\">"
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" \
+         width=\"{WIDTH}\" height=\"{height}\" role=\"img\">"
     ));
     drawing.put(format_args!("<title>{}</title>", escaped(&labels.title)));
     drawing.put(format_args!("<style>{STYLE}</style>"));
-    drawing.put(format_args!("<rect class=\"p\" width=\"{WIDTH}\" height=\"{height}\"/>"));
+    drawing.put(format_args!(
+        "<rect class=\"p\" width=\"{WIDTH}\" height=\"{height}\"/>"
+    ));
     drawing.frame(&plot, labels);
     for (at, (x, y)) in places.into_iter().enumerate() {
         drawing.line(&style(at), (x, y - 5.0), (x + 24.0, y - 5.0));
@@ -162,7 +183,11 @@ fn legend(series: &[Series]) -> (Vec<(f64, f64)>, f64) {
 
 /// Attributes of a series: its colour, dashed from the second round on.
 fn style(at: usize) -> String {
-    let dashes = if at < COLOURS { "" } else { "\" stroke-dasharray=\"6 4" };
+    let dashes = if at < COLOURS {
+        ""
+    } else {
+        "\" stroke-dasharray=\"6 4"
+    };
     format!("l s{}{dashes}", at % COLOURS)
 }
 
@@ -192,16 +217,24 @@ struct Drawing(String);
 
 impl Drawing {
     fn put(&mut self, element: std::fmt::Arguments<'_>) {
-        let written = self.0.write_fmt(element).and_then(|()| self.0.write_char('\n'));
+        let written = self
+            .0
+            .write_fmt(element)
+            .and_then(|()| self.0.write_char('\n'));
         debug_assert!(written.is_ok());
     }
 
     fn text(&mut self, class: &str, x: f64, y: f64, text: &str) {
-        self.put(format_args!("<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>", escaped(text)));
+        self.put(format_args!(
+            "<text class=\"{class}\" x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
+            escaped(text)
+        ));
     }
 
     fn line(&mut self, class: &str, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-        self.put(format_args!("<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"));
+        self.put(format_args!(
+            "<line class=\"{class}\" x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\"/>"
+        ));
     }
 
     fn frame(&mut self, plot: &Plot, labels: &Labels) {
@@ -217,29 +250,55 @@ impl Drawing {
             self.text("m c", x, plot.bottom() + 22.0, &text);
         }
         self.line("a", (LEFT, plot.bottom()), (RIGHT, plot.bottom()));
-        self.text("m c", f64::midpoint(LEFT, RIGHT), plot.bottom() + 46.0, &labels.across);
+        self.text(
+            "m c",
+            f64::midpoint(LEFT, RIGHT),
+            plot.bottom() + 46.0,
+            &labels.across,
+        );
         let middle = plot.top + PANEL / 2.0;
         let up = escaped(&labels.up);
-        self.put(format_args!("<text class=\"c m\" transform=\"translate(18 {middle:.1}) rotate(-90)\">{up}</text>"));
+        self.put(format_args!(
+            "<text class=\"c m\" transform=\"translate(18 {middle:.1}) rotate(-90)\">{up}</text>"
+        ));
     }
 
     fn curve(&mut self, plot: &Plot, at: usize, points: &[Point]) {
         let place = |(step, value): (f64, f64)| format!("{:.1},{:.1}", plot.x(step), plot.y(value));
         if points.iter().any(|(_, _, error)| *error > 0.0) {
-            let upper = points.iter().map(|(step, mean, error)| place((*step, mean + error)));
-            let lower = points.iter().rev().map(|(step, mean, error)| place((*step, mean - error)));
+            let upper = points
+                .iter()
+                .map(|(step, mean, error)| place((*step, mean + error)));
+            let lower = points
+                .iter()
+                .rev()
+                .map(|(step, mean, error)| place((*step, mean - error)));
             let band: Vec<String> = upper.chain(lower).collect();
-            self.put(format_args!("<polygon class=\"b s{}\" points=\"{}\"/>", at % COLOURS, band.join(" ")));
+            self.put(format_args!(
+                "<polygon class=\"b s{}\" points=\"{}\"/>",
+                at % COLOURS,
+                band.join(" ")
+            ));
         }
         match points {
             [] => {}
             [(step, mean, _)] => {
                 let (x, y) = (plot.x(*step), plot.y(*mean));
-                self.put(format_args!("<circle class=\"s{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>", at % COLOURS));
+                self.put(format_args!(
+                    "<circle class=\"s{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>",
+                    at % COLOURS
+                ));
             }
             points => {
-                let line: Vec<String> = points.iter().map(|(step, mean, _)| place((*step, *mean))).collect();
-                self.put(format_args!("<polyline class=\"{}\" points=\"{}\"/>", style(at), line.join(" ")));
+                let line: Vec<String> = points
+                    .iter()
+                    .map(|(step, mean, _)| place((*step, *mean)))
+                    .collect();
+                self.put(format_args!(
+                    "<polyline class=\"{}\" points=\"{}\"/>",
+                    style(at),
+                    line.join(" ")
+                ));
             }
         }
     }
@@ -247,7 +306,9 @@ impl Drawing {
 
 /// A text as it stands in XML.
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
 }
 
 #[cfg(test)]
@@ -255,13 +316,24 @@ mod tests {
     use super::*;
 
     fn labels() -> Labels {
-        Labels { title: "a < b".to_owned(), up: "accuracy".to_owned(), across: "step".to_owned() }
+        Labels {
+            title: "a < b".to_owned(),
+            up: "accuracy".to_owned(),
+            across: "step".to_owned(),
+        }
     }
 
     #[test]
     fn means_and_errors_are_over_the_steps_all_runs_have() {
-        let runs = vec![vec![(1, 0.0), (2, 1.0), (3, 5.0)], vec![(1, 1.0), (2, 1.0), (4, f64::NAN)]];
-        let points = Series { label: String::new(), runs }.points();
+        let runs = vec![
+            vec![(1, 0.0), (2, 1.0), (3, 5.0)],
+            vec![(1, 1.0), (2, 1.0), (4, f64::NAN)],
+        ];
+        let points = Series {
+            label: String::new(),
+            runs,
+        }
+        .points();
         // Two numbers 1 apart: deviation 1/√2, error of the mean 1/2.
         assert_eq!(points, [(1.0, 0.5, 0.5), (2.0, 1.0, 0.0)]);
     }
@@ -271,33 +343,61 @@ mod tests {
         let axis = Axis::around([0.58, 0.752].into_iter());
         let ticks: Vec<_> = axis.ticks().map(|(_, text)| text).collect();
         assert_eq!(ticks, ["0.55", "0.60", "0.65", "0.70", "0.75", "0.80"]);
-        let steps: Vec<_> = Axis::around([0.0, 400.0].into_iter()).ticks().map(|(_, text)| text).collect();
+        let steps: Vec<_> = Axis::around([0.0, 400.0].into_iter())
+            .ticks()
+            .map(|(_, text)| text)
+            .collect();
         assert_eq!(steps, ["0", "100", "200", "300", "400"]);
-        for values in [vec![], vec![0.0], vec![-3.0, -3.0], vec![1e300, -1e300], vec![1e-300]] {
+        for values in [
+            vec![],
+            vec![0.0],
+            vec![-3.0, -3.0],
+            vec![1e300, -1e300],
+            vec![1e-300],
+        ] {
             let axis = Axis::around(values.clone().into_iter());
-            assert!(axis.low < axis.high && axis.ticks().count() < 20, "{values:?}: {axis:?}");
+            assert!(
+                axis.low < axis.high && axis.ticks().count() < 20,
+                "{values:?}: {axis:?}"
+            );
         }
     }
 
     #[test]
     fn every_series_has_its_line_and_its_label() {
-        let series = |label: &str, runs: Vec<Vec<(u64, f64)>>| Series { label: label.to_owned(), runs };
+        let series = |label: &str, runs: Vec<Vec<(u64, f64)>>| Series {
+            label: label.to_owned(),
+            runs,
+        };
         let all = [
-            series("trained & tried", vec![vec![(0, 0.5), (10, 0.7)], vec![(0, 0.4), (10, 0.8)]]),
+            series(
+                "trained & tried",
+                vec![vec![(0, 0.5), (10, 0.7)], vec![(0, 0.4), (10, 0.8)]],
+            ),
             series("shuffled", vec![vec![(0, 0.5), (10, 0.5)]]),
             series("one point", vec![vec![(5, 0.5)]]),
             series("nothing", vec![]),
         ];
         let svg = svg(&labels(), &all);
-        assert_eq!((svg.matches("<polyline").count(), svg.matches("<polygon").count()), (2, 1));
+        assert_eq!(
+            (
+                svg.matches("<polyline").count(),
+                svg.matches("<polygon").count()
+            ),
+            (2, 1)
+        );
         assert_eq!(svg.matches("<circle").count(), 1);
-        assert!(svg.contains("trained &amp; tried") && svg.contains("a &lt; b") && !svg.contains("NaN"));
+        assert!(
+            svg.contains("trained &amp; tried") && svg.contains("a &lt; b") && !svg.contains("NaN")
+        );
     }
 
     #[test]
     fn a_long_legend_takes_several_lines() {
-        let series =
-            |at: usize| Series { label: format!("series of number {at}"), runs: vec![vec![(0, 0.0), (1, 1.0)]] };
+        let series = |at: usize| Series {
+            label: format!("series of number {at}"),
+            runs: vec![vec![(0, 0.0), (1, 1.0)]],
+        };
         let (places, lines) = legend(&(0..9).map(series).collect::<Vec<_>>());
         assert!(lines > 1.0 && places.iter().all(|(x, _)| *x < RIGHT - 100.0));
     }

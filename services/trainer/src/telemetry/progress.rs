@@ -22,14 +22,20 @@ impl Progress {
     pub fn new(total: u64, done: u64) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::new(total).with_position(done);
-            if let Ok(style) = ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {msg} eta {eta}") {
+            if let Ok(style) =
+                ProgressStyle::with_template("{bar:30} {human_pos}/{human_len} {msg} eta {eta}")
+            {
                 bar.set_style(style);
             }
             // Steps of an earlier part took none of this part's time.
             bar.reset_eta();
             bar
         });
-        Self { bar, last_line: None, total }
+        Self {
+            bar,
+            last_line: None,
+            total,
+        }
     }
 
     /// So many steps are done; `message` says how it goes, as `reward 0.61`.
@@ -40,10 +46,18 @@ impl Progress {
             return;
         }
         let now = clock.monotonic();
-        if self.last_line.is_none_or(|last| now.saturating_sub(last) >= LINE_EVERY) || done == self.total {
+        if self
+            .last_line
+            .is_none_or(|last| now.saturating_sub(last) >= LINE_EVERY)
+            || done == self.total
+        {
             self.last_line = Some(now);
             // Progress is optional, so a closed stderr is not an error.
-            let _ = writeln!(std::io::stderr(), "step {done} of {}: {message}", self.total);
+            let _ = writeln!(
+                std::io::stderr(),
+                "step {done} of {}: {message}",
+                self.total
+            );
         }
     }
 

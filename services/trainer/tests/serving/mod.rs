@@ -5,14 +5,21 @@ use std::sync::mpsc;
 
 use assay_node::{Config, Node};
 
-/// Its address, and what keeps it running. With a folder it keeps a record there, and finds reward models.
+/// Its address, and what keeps it running. With a folder it keeps a record there, and finds reward
+/// models.
 pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::Sender<()>) {
     let (stop, stopped) = tokio::sync::oneshot::channel();
     let (tell, told) = mpsc::channel();
     let models = folder.map(Path::to_owned);
-    let database = folder.map_or(String::new(), |folder| format!("sqlite://{}", folder.join("record.db").display()));
+    let database = folder.map_or(String::new(), |folder| {
+        format!("sqlite://{}", folder.join("record.db").display())
+    });
     std::thread::spawn(move || {
-        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
         runtime.block_on(async move {
             let mut config = Config::default();
             config.store.database = database;
@@ -22,7 +29,8 @@ pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::S
             config.cells.program = env!("CARGO_BIN_EXE_assay-trainer").into();
             let node = Node::start(config).await.unwrap();
             let listener = node.listen().await.unwrap();
-            tell.send(format!("http://{}", listener.local_addr().unwrap())).unwrap();
+            tell.send(format!("http://{}", listener.local_addr().unwrap()))
+                .unwrap();
             let stop = async {
                 let _ = stopped.await;
             };

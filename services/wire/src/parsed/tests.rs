@@ -5,11 +5,15 @@ use super::*;
 
 /// Size of a heap block for `bytes`.
 fn block(bytes: usize) -> usize {
-    if bytes == 0 { 0 } else { (bytes + 8).next_multiple_of(16).max(32) }
+    if bytes == 0 {
+        0
+    } else {
+        (bytes + 8).next_multiple_of(16).max(32)
+    }
 }
 
-/// Most nodes at each level of a map with `keys` keys, from the leaves up: after a split, each node has at least 5
-/// keys, and one key separates two nodes.
+/// Most nodes at each level of a map with `keys` keys, from the leaves up: after a split, each node
+/// has at least 5 keys, and one key separates two nodes.
 fn nodes(keys: usize) -> Vec<usize> {
     let mut levels = vec![if keys <= 11 { 1 } else { (keys + 1) / 6 }];
     while let Some(&below) = levels.last().filter(|below| **below > 1) {
@@ -24,7 +28,11 @@ fn held(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         Value::String(text) => block(text.len()),
         Value::Array(values) => {
-            let places = if values.is_empty() { 0 } else { values.len().next_power_of_two().max(4) };
+            let places = if values.is_empty() {
+                0
+            } else {
+                values.len().next_power_of_two().max(4)
+            };
             block(places * size_of::<Value>()) + values.iter().map(held).sum::<usize>()
         }
         Value::Object(members) if members.is_empty() => 0,
@@ -33,7 +41,12 @@ fn held(value: &Value) -> usize {
             let levels = nodes(members.len());
             let leaves = levels[0] * block(leaf);
             let inner = levels[1..].iter().sum::<usize>() * block(leaf + 12 * 8);
-            leaves + inner + members.iter().map(|(key, value)| block(key.len()) + held(value)).sum::<usize>()
+            leaves
+                + inner
+                + members
+                    .iter()
+                    .map(|(key, value)| block(key.len()) + held(value))
+                    .sum::<usize>()
         }
     }
 }
@@ -47,21 +60,35 @@ fn counted(value: &Value, depth: usize, into: &mut Parsed) {
             into.arrays += 1;
             into.depth = into.depth.max(depth + 1);
             into.commas += values.len().saturating_sub(1);
-            values.iter().for_each(|value| counted(value, depth + 1, into));
+            values
+                .iter()
+                .for_each(|value| counted(value, depth + 1, into));
         }
         Value::Object(members) => {
             into.objects += 1;
             into.depth = into.depth.max(depth + 1);
             into.commas += members.len().saturating_sub(1);
             into.strings += members.len();
-            members.values().for_each(|value| counted(value, depth + 1, into));
+            members
+                .values()
+                .for_each(|value| counted(value, depth + 1, into));
         }
     }
 }
 
 fn texts() -> impl Strategy<Value = String> {
-    proptest::collection::vec(prop_oneof![Just('"'), Just('\\'), Just('{'), Just(','), Just('é'), any::<char>()], 0..12)
-        .prop_map(|characters| characters.into_iter().collect())
+    proptest::collection::vec(
+        prop_oneof![
+            Just('"'),
+            Just('\\'),
+            Just('{'),
+            Just(','),
+            Just('é'),
+            any::<char>()
+        ],
+        0..12,
+    )
+    .prop_map(|characters| characters.into_iter().collect())
 }
 
 fn values() -> impl Strategy<Value = Value> {
@@ -113,7 +140,8 @@ proptest! {
 
     #[test]
     fn texts_that_are_not_json_are_counted_up_to_their_error(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        // A parser allocates for an invalid text what it allocates for the elements before the error.
+        // A parser allocates for an invalid text what it allocates for the elements before the
+        // error.
         let mut text = br#"[{"a":0},{"a":[1,2]},"#.to_vec();
         let before = parsed(&text);
         text.extend_from_slice(&bytes);
@@ -124,17 +152,31 @@ proptest! {
 #[test]
 fn values_have_the_size_that_costs_were_made_for() {
     assert_eq!(size_of::<Value>(), 32);
-    assert_eq!(size_of::<Map<String, Value>>(), 24, "objects must not be hash maps");
-    assert_eq!(size_of::<serde_json::Number>(), 16, "numbers must not be strings");
+    assert_eq!(
+        size_of::<Map<String, Value>>(),
+        24,
+        "objects must not be hash maps"
+    );
+    assert_eq!(
+        size_of::<serde_json::Number>(),
+        16,
+        "numbers must not be strings"
+    );
 }
 
 #[test]
 fn objects_of_every_size_are_covered() {
     for keys in 0..3_000 {
-        let object: Map<String, Value> = (0..keys).map(|key| (format!("{key:x}"), json!(0))).collect();
+        let object: Map<String, Value> = (0..keys)
+            .map(|key| (format!("{key:x}"), json!(0)))
+            .collect();
         let value = Value::Object(object);
         let memory = parsed(value.to_string().as_bytes()).memory();
-        assert!(memory >= held(&value), "{keys} keys: {memory} < {}", held(&value));
+        assert!(
+            memory >= held(&value),
+            "{keys} keys: {memory} < {}",
+            held(&value)
+        );
     }
 }
 
@@ -142,7 +184,10 @@ fn objects_of_every_size_are_covered() {
 fn small_objects_cost_a_node_each() {
     let text = format!("[{}{{}}]", r#"{"a":0},"#.repeat(1_000));
     let parsed = parsed(text.as_bytes());
-    assert_eq!((parsed.objects, parsed.arrays, parsed.commas), (1_001, 1, 1_000));
+    assert_eq!(
+        (parsed.objects, parsed.arrays, parsed.commas),
+        (1_001, 1, 1_000)
+    );
     assert!(parsed.memory() > 700 * 1_000, "{}", parsed.memory());
 }
 

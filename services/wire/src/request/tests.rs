@@ -18,9 +18,16 @@ fn batch(items: &[String]) -> String {
 
 #[test]
 fn a_batch_keeps_order_and_fields() {
-    let body = batch(&[item(r#","id":"b","meta":{"tokens":7,"seed":3}"#), item(r#","id":"a","group":"g""#)]);
+    let body = batch(&[
+        item(r#","id":"b","meta":{"tokens":7,"seed":3}"#),
+        item(r#","id":"a","group":"g""#),
+    ]);
     let decoded = decode(body.as_bytes(), &LIMITS).unwrap();
-    let ids: Vec<_> = decoded.items.iter().map(|item| item.request.id.as_deref().unwrap()).collect();
+    let ids: Vec<_> = decoded
+        .items
+        .iter()
+        .map(|item| item.request.id.as_deref().unwrap())
+        .collect();
     assert_eq!(ids, ["b", "a"]);
     assert_eq!(decoded.items[0].request.meta.tokens, Some(7));
     assert_eq!(decoded.items[0].request.meta.rest["seed"].get(), "3");
@@ -29,9 +36,15 @@ fn a_batch_keeps_order_and_fields() {
 
 #[test]
 fn unknown_fields_are_warnings_with_pointers() {
-    let body = format!(r#"{{"items":[{}],"sed":1}}"#, item(r#","foo":[1],"meta":{"anything":1}"#));
+    let body = format!(
+        r#"{{"items":[{}],"sed":1}}"#,
+        item(r#","foo":[1],"meta":{"anything":1}"#)
+    );
     let warnings = decode(body.as_bytes(), &LIMITS).unwrap().warnings;
-    let pointers: Vec<_> = warnings.iter().map(|warning| warning.pointer.as_str()).collect();
+    let pointers: Vec<_> = warnings
+        .iter()
+        .map(|warning| warning.pointer.as_str())
+        .collect();
     assert_eq!(pointers, ["/sed", "/items/0/foo"]);
 }
 
@@ -39,7 +52,10 @@ fn unknown_fields_are_warnings_with_pointers() {
 fn nan_is_named() {
     let body = r#"{"step": NaN, "items": []}"#;
     let (code, pointer, message) = problem(body);
-    assert_eq!((code, pointer.as_deref()), (ErrorCode::MalformedJson, Some("/step")));
+    assert_eq!(
+        (code, pointer.as_deref()),
+        (ErrorCode::MalformedJson, Some("/step"))
+    );
     assert!(message.starts_with("JSON has no NaN"), "{message}");
     let (_, pointer, _) = problem(&batch(&[item(""), item(r#","meta":{"kl":-Infinity}"#)]));
     assert_eq!(pointer.as_deref(), Some("/items/1/meta/kl"));
@@ -52,19 +68,36 @@ fn errors_name_the_field() {
     assert_eq!(problem(r#"{"items":[]}"#).0, ErrorCode::EmptyBatch);
     assert_eq!(problem(r"{}").1.as_deref(), Some("/items"));
     let (code, pointer, message) = problem(r#"{"items":[{"task":{"type":"math"}}]}"#);
-    assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidField, Some("/items/0")));
+    assert_eq!(
+        (code, pointer.as_deref()),
+        (ErrorCode::InvalidField, Some("/items/0"))
+    );
     assert_eq!(message, "missing field `completion`");
-    let (_, pointer, message) = problem(&batch(&[item(""), r#"{"completion":5,"task":{}}"#.into()]));
+    let (_, pointer, message) =
+        problem(&batch(&[item(""), r#"{"completion":5,"task":{}}"#.into()]));
     assert_eq!(pointer.as_deref(), Some("/items/1/completion"));
-    assert!(message.contains("a string or an array of messages"), "{message}");
+    assert!(
+        message.contains("a string or an array of messages"),
+        "{message}"
+    );
     let (code, pointer, _) = problem(r#"{"items":[{"completion":"","task":{"answer":"1"}}]}"#);
-    assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidTask, Some("/items/0/task/type")));
+    assert_eq!(
+        (code, pointer.as_deref()),
+        (ErrorCode::InvalidTask, Some("/items/0/task/type"))
+    );
 }
 
 #[test]
 fn ids_are_unique_in_a_batch() {
-    let (code, pointer, _) = problem(&batch(&[item(r#","id":"x""#), item(""), item(r#","id":"x""#)]));
-    assert_eq!((code, pointer.as_deref()), (ErrorCode::DuplicateId, Some("/items/2/id")));
+    let (code, pointer, _) = problem(&batch(&[
+        item(r#","id":"x""#),
+        item(""),
+        item(r#","id":"x""#),
+    ]));
+    assert_eq!(
+        (code, pointer.as_deref()),
+        (ErrorCode::DuplicateId, Some("/items/2/id"))
+    );
 }
 
 #[test]
@@ -76,28 +109,42 @@ fn too_many_items_are_refused_unread() {
 #[test]
 fn a_repeated_stray_field_is_not_repeated_without_end() {
     let fields: String = (0..100).map(|n| format!(r#","x{n}":0"#)).collect();
-    let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS).unwrap().warnings;
+    let warnings = decode(batch(&[item(&fields)]).as_bytes(), &LIMITS)
+        .unwrap()
+        .warnings;
     assert_eq!(warnings.len(), MAX_WARNINGS + 1);
     let last = warnings.last().unwrap();
-    assert_eq!(last.message, "80 further `unknown_field` warnings are not listed");
+    assert_eq!(
+        last.message,
+        "80 further `unknown_field` warnings are not listed"
+    );
 }
 
 #[test]
 fn checks_are_tasks_too() {
     let (code, pointer, _) = problem(&batch(&[item(r#","checks":{"a/b":{"no":"type"}}"#)]));
-    assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidTask, Some("/items/0/checks/a~1b/type")));
+    assert_eq!(
+        (code, pointer.as_deref()),
+        (ErrorCode::InvalidTask, Some("/items/0/checks/a~1b/type"))
+    );
 }
 
 #[test]
 fn arrays_do_not_pass_for_objects() {
     assert_eq!(problem(r#"["r",1,null,[],[]]"#).0, ErrorCode::InvalidField);
     let (_, pointer, message) = problem(r#"{"items":[["a","g"]]}"#);
-    assert_eq!((pointer.as_deref(), message.as_str()), (Some("/items/0"), "an item is an object, not an array"));
+    assert_eq!(
+        (pointer.as_deref(), message.as_str()),
+        (Some("/items/0"), "an item is an object, not an array")
+    );
 }
 
 #[test]
 fn wrong_types_at_the_top_name_their_field() {
-    assert_eq!(problem(r#"{"step":"1","items":[]}"#).1.as_deref(), Some("/step"));
+    assert_eq!(
+        problem(r#"{"step":"1","items":[]}"#).1.as_deref(),
+        Some("/step")
+    );
     assert_eq!(problem(r#"{"items":null}"#).1.as_deref(), Some("/items"));
 }
 
@@ -119,10 +166,15 @@ fn malformed_messages_are_refused_rather_than_graded_as_empty() {
         r#"[{"role":"user","content":"1"}]"#,
         "[]",
     ] {
-        let body = format!(r#"{{"items":[{{"completion":{messages},"task":{{"type":"math","answer":"1"}}}}]}}"#);
+        let body = format!(
+            r#"{{"items":[{{"completion":{messages},"task":{{"type":"math","answer":"1"}}}}]}}"#
+        );
         let (code, pointer, _) = problem(&body);
         assert_eq!(code, ErrorCode::InvalidField, "{messages}");
-        assert!(pointer.unwrap().starts_with("/items/0/completion"), "{messages}");
+        assert!(
+            pointer.unwrap().starts_with("/items/0/completion"),
+            "{messages}"
+        );
     }
 }
 
@@ -139,17 +191,38 @@ fn replaces_lone_surrogates_in_completions() {
     let message = r#"[{"role":"assistant","content":"\udc00 2","reasoning_content":"\ud800"}]"#;
     for (completion, read, pointers) in [
         (r#""1 \ud83d""#, "1 \u{fffd}", &["/items/1/completion"][..]),
-        (message, "\u{fffd} 2", &["/items/1/completion/0/content", "/items/1/completion/0/reasoning_content"]),
+        (
+            message,
+            "\u{fffd} 2",
+            &[
+                "/items/1/completion/0/content",
+                "/items/1/completion/0/reasoning_content",
+            ],
+        ),
     ] {
-        let odd = format!(r#"{{"completion":{completion},"prompt":"?","task":{{"type":"math","answer":"1"}}}}"#);
+        let odd = format!(
+            r#"{{"completion":{completion},"prompt":"?","task":{{"type":"math","answer":"1"}}}}"#
+        );
         let decoded = decode(batch(&[item(""), odd.clone()]).as_bytes(), &LIMITS).unwrap();
         assert_eq!(texts(&decoded.items[1].request.completion), read);
-        let told: Vec<_> = decoded.warnings.iter().map(|warning| warning.pointer.as_str()).collect();
+        let told: Vec<_> = decoded
+            .warnings
+            .iter()
+            .map(|warning| warning.pointer.as_str())
+            .collect();
         assert_eq!(told, pointers);
-        assert!(decoded.warnings.iter().all(|warning| warning.code == "lone_surrogate"));
+        assert!(
+            decoded
+                .warnings
+                .iter()
+                .all(|warning| warning.code == "lone_surrogate")
+        );
         let (alone, warnings) = decode_item(&odd, "").unwrap();
         assert_eq!(texts(&alone.request.completion), read);
-        assert_eq!(warnings[0].pointer, pointers[0].trim_start_matches("/items/1"));
+        assert_eq!(
+            warnings[0].pointer,
+            pointers[0].trim_start_matches("/items/1")
+        );
     }
 }
 
@@ -157,10 +230,33 @@ fn replaces_lone_surrogates_in_completions() {
 fn replaces_lone_surrogates_in_prompts_and_facts() {
     let extra = r#","prompt":"\ud800","meta":{"raw":["\udfff"]},"unknown":"\ud800""#;
     let decoded = decode(batch(&[item(extra)]).as_bytes(), &LIMITS).unwrap();
-    assert_eq!(decoded.items[0].request.meta.rest["raw"].get(), r#"["\ufffd"]"#);
-    assert_eq!(decoded.items[0].request.prompt.as_ref().map(texts).as_deref(), Some("\u{fffd}"));
-    let codes: Vec<_> = decoded.warnings.iter().map(|warning| warning.code.as_str()).collect();
-    assert_eq!(codes, ["unknown_field", "lone_surrogate", "lone_surrogate", "lone_surrogate"]);
+    assert_eq!(
+        decoded.items[0].request.meta.rest["raw"].get(),
+        r#"["\ufffd"]"#
+    );
+    assert_eq!(
+        decoded.items[0]
+            .request
+            .prompt
+            .as_ref()
+            .map(texts)
+            .as_deref(),
+        Some("\u{fffd}")
+    );
+    let codes: Vec<_> = decoded
+        .warnings
+        .iter()
+        .map(|warning| warning.code.as_str())
+        .collect();
+    assert_eq!(
+        codes,
+        [
+            "unknown_field",
+            "lone_surrogate",
+            "lone_surrogate",
+            "lone_surrogate"
+        ]
+    );
 }
 
 #[test]
@@ -171,10 +267,16 @@ fn rejects_lone_surrogates_in_fields_that_affect_grading() {
         (code, pointer.unwrap())
     };
     let task = r#"{"completion":"1","task":{"type":"math","answer":"\ud800"}}"#.to_owned();
-    assert_eq!(at(&[item(""), task.clone()]), (ErrorCode::InvalidTask, "/items/1/task/answer".to_owned()));
+    assert_eq!(
+        at(&[item(""), task.clone()]),
+        (ErrorCode::InvalidTask, "/items/1/task/answer".to_owned())
+    );
     let odd = r#"{"completion":"\ud800","task":{"type":"math","answer":"1"}}"#.to_owned();
     assert_eq!(at(&[odd, task]).1, "/items/1/task/answer");
-    assert_eq!(at(&[item(r#","id":"\ud800""#)]), (ErrorCode::InvalidField, "/items/0/id".to_owned()));
+    assert_eq!(
+        at(&[item(r#","id":"\ud800""#)]),
+        (ErrorCode::InvalidField, "/items/0/id".to_owned())
+    );
     let checks = item(r#","checks":{"a/b":{"type":"math","answer":["\ud800"]}}"#);
     assert_eq!(at(&[checks]).1, "/items/0/checks/a~1b/answer/0");
     let (_, pointer, _) = problem(&format!(r#"{{"run":"\ud800","items":[{}]}}"#, item("")));
@@ -183,10 +285,16 @@ fn rejects_lone_surrogates_in_fields_that_affect_grading() {
 
 #[test]
 fn facts_are_kept_as_they_were_written() {
-    let decoded = decode(batch(&[item(r#","meta":{"cost":0.10,"tree":{ "b": [1], "a": 2 }}"#)]).as_bytes(), &LIMITS);
+    let decoded = decode(
+        batch(&[item(r#","meta":{"cost":0.10,"tree":{ "b": [1], "a": 2 }}"#)]).as_bytes(),
+        &LIMITS,
+    );
     let meta = decoded.unwrap().items.remove(0).request.meta;
     assert_eq!(meta.rest["cost"].get(), "0.10");
-    assert_eq!(serde_json::to_string(&meta).unwrap(), r#"{"cost":0.10,"tree":{"b":[1],"a":2}}"#);
+    assert_eq!(
+        serde_json::to_string(&meta).unwrap(),
+        r#"{"cost":0.10,"tree":{"b":[1],"a":2}}"#
+    );
 }
 
 #[test]
@@ -194,10 +302,16 @@ fn rejects_facts_that_cannot_be_parsed() {
     let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
     for fact in ["1e999", "[[-1e999]]", &deep] {
         let (code, pointer, _) = problem(&batch(&[item(&format!(r#","meta":{{"x":{fact}}}"#))]));
-        assert_eq!((code, pointer.as_deref()), (ErrorCode::InvalidField, Some("/items/0/meta/x")));
+        assert_eq!(
+            (code, pointer.as_deref()),
+            (ErrorCode::InvalidField, Some("/items/0/meta/x"))
+        );
     }
     let (_, pointer, message) = problem(&batch(&[item(r#","meta":{"tokens":1,"tokens":2}"#)]));
-    assert_eq!((pointer.as_deref(), message.as_str()), (Some("/items/0/meta"), "duplicate field `tokens`"));
+    assert_eq!(
+        (pointer.as_deref(), message.as_str()),
+        (Some("/items/0/meta"), "duplicate field `tokens`")
+    );
 }
 
 #[test]
@@ -209,8 +323,16 @@ fn errors_truncate_what_they_quote() {
         batch(&[item(&format!(r#","meta":{{"tokens":"{long}"}}"#))]),
     ] {
         let (_, pointer, message) = problem(&body);
-        assert!(message.len() + pointer.unwrap().len() < 5_000, "{}", message.len());
+        assert!(
+            message.len() + pointer.unwrap().len() < 5_000,
+            "{}",
+            message.len()
+        );
     }
-    let decoded = decode(batch(&[item(&format!(r#","{long}":0"#))]).as_bytes(), &LIMITS).unwrap();
+    let decoded = decode(
+        batch(&[item(&format!(r#","{long}":0"#))]).as_bytes(),
+        &LIMITS,
+    )
+    .unwrap();
     assert!(decoded.warnings[0].pointer.len() < 2_000);
 }

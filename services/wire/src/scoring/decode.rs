@@ -9,7 +9,8 @@ use serde_json::value::RawValue;
 
 use super::{InputRequest, truncate_named};
 use crate::reading::{
-    Unknown, body_problem, read_envelope, read_field, refuse_count, refuse_duplicate_ids, refuse_long_name,
+    Unknown, body_problem, read_envelope, read_field, refuse_count, refuse_duplicate_ids,
+    refuse_long_name,
 };
 use crate::unicode::{Step, Treatment, read_replacing};
 use crate::{DecodeLimits, Problem, Warning};
@@ -55,13 +56,14 @@ struct Envelope<'a> {
 /// # Errors
 /// The first [`Problem`] found, with a pointer into the body where it is one field's.
 pub fn decode_score(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Problem> {
-    let (mut decoded, replaced) = read_replacing(body, "", in_request, |body| read_request(body, limits))?;
+    let (mut decoded, replaced) =
+        read_replacing(body, "", in_request, |body| read_request(body, limits))?;
     decoded.warnings.extend(replaced);
     Ok(decoded)
 }
 
-/// How lone surrogates of a request are treated: replaced in text that the model scores, rejected in fields that affect
-/// the result.
+/// How lone surrogates of a request are treated: replaced in text that the model scores, rejected
+/// in fields that affect the result.
 fn in_request(place: &[Step]) -> Treatment {
     match place {
         [items, Step::Index(_), input @ ..] if items.is("items") => in_input(input),
@@ -73,13 +75,24 @@ fn in_request(place: &[Step]) -> Treatment {
 }
 
 fn in_input(place: &[Step]) -> Treatment {
-    let decides = place.first().is_some_and(|field| field.is("id") || field.is("reference"));
-    if decides { Treatment::Refuse(ErrorCode::InvalidField) } else { Treatment::Replace }
+    let decides = place
+        .first()
+        .is_some_and(|field| field.is("id") || field.is("reference"));
+    if decides {
+        Treatment::Refuse(ErrorCode::InvalidField)
+    } else {
+        Treatment::Replace
+    }
 }
 
 fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Problem> {
     let mut unknown = Unknown::default();
-    let Envelope { truncate, expected_version, timeout_ms, items } = read_envelope(body, &mut unknown)?;
+    let Envelope {
+        truncate,
+        expected_version,
+        timeout_ms,
+        items,
+    } = read_envelope(body, &mut unknown)?;
     refuse_count(items.len(), limits)?;
     let truncate = match truncate.as_deref() {
         None => Truncate::default(),
@@ -90,9 +103,16 @@ fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Prob
     };
     if expected_version.as_deref() == Some("") {
         let message = "every version starts with nothing; leave the field out to take any";
-        return Err(Problem::at(ErrorCode::InvalidField, "/expected_version".to_owned(), message));
+        return Err(Problem::at(
+            ErrorCode::InvalidField,
+            "/expected_version".to_owned(),
+            message,
+        ));
     }
-    let inputs = items.iter().enumerate().map(|(index, raw)| read_input(raw, &format!("/items/{index}"), &mut unknown));
+    let inputs = items
+        .iter()
+        .enumerate()
+        .map(|(index, raw)| read_input(raw, &format!("/items/{index}"), &mut unknown));
     let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
     refuse_duplicate_ids(inputs.iter().map(|input| input.id.as_deref()))?;
     Ok(DecodedScore {
@@ -104,31 +124,43 @@ fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Prob
     })
 }
 
-/// Reads one input outside a request, as a line of a JSONL file; `pointer` stands for it in errors and warnings.
+/// Reads one input outside a request, as a line of a JSONL file; `pointer` stands for it in errors
+/// and warnings.
 ///
 /// # Errors
 /// As [`decode_score`].
 pub fn decode_input(text: &str, pointer: &str) -> Result<(DecodedInput, Vec<Warning>), Problem> {
     let ((input, mut warnings), replaced) =
-        read_replacing(text.as_bytes(), pointer, in_input, |text| read_line(text, pointer))?;
+        read_replacing(text.as_bytes(), pointer, in_input, |text| {
+            read_line(text, pointer)
+        })?;
     warnings.extend(replaced);
     Ok((input, warnings))
 }
 
 fn read_line(text: &[u8], pointer: &str) -> Result<(DecodedInput, Vec<Warning>), Problem> {
-    let raw: &RawValue = serde_json::from_slice(text).map_err(|error| body_problem::<&RawValue>(text, &error))?;
+    let raw: &RawValue =
+        serde_json::from_slice(text).map_err(|error| body_problem::<&RawValue>(text, &error))?;
     let mut unknown = Unknown::default();
     let input = read_input(raw, pointer, &mut unknown)?;
     Ok((input, unknown.into_warnings()))
 }
 
-fn read_input(raw: &RawValue, pointer: &str, unknown: &mut Unknown) -> Result<DecodedInput, Problem> {
+fn read_input(
+    raw: &RawValue,
+    pointer: &str,
+    unknown: &mut Unknown,
+) -> Result<DecodedInput, Problem> {
     let mut request: InputRequest = read_field(raw, pointer, unknown)?;
     refuse_long_name(pointer, "id", request.id.as_deref())?;
     let id = request.id.take();
-    let input = request
-        .input()
-        .map_err(|(field, message)| Problem::at(ErrorCode::InvalidField, format!("{pointer}/{field}"), message))?;
+    let input = request.input().map_err(|(field, message)| {
+        Problem::at(
+            ErrorCode::InvalidField,
+            format!("{pointer}/{field}"),
+            message,
+        )
+    })?;
     Ok(DecodedInput { id, input })
 }
 
@@ -139,7 +171,8 @@ mod tests {
     const LIMITS: DecodeLimits = DecodeLimits { items: 8 };
 
     fn refused(items: &str) -> (ErrorCode, String) {
-        let problem = decode_score(format!(r#"{{"items":{items}}}"#).as_bytes(), &LIMITS).unwrap_err();
+        let problem =
+            decode_score(format!(r#"{{"items":{items}}}"#).as_bytes(), &LIMITS).unwrap_err();
         (problem.code, problem.pointer.unwrap())
     }
 
@@ -152,12 +185,32 @@ mod tests {
         ],"truncate":"prompt_left","expected_version":"ab","timeout_ms":1500,"speed":9}"#;
         let read = decode_score(body.as_bytes(), &LIMITS).unwrap();
         assert_eq!(read.inputs[0].id.as_deref(), Some("a"));
-        assert!(matches!(&read.inputs[0].input, ModelInput::Rollout { prompt: Some(_), reference: Some(_), .. }));
-        assert!(matches!(&read.inputs[1].input, ModelInput::Rollout { prompt: None, reference: None, .. }));
+        assert!(matches!(
+            &read.inputs[0].input,
+            ModelInput::Rollout {
+                prompt: Some(_),
+                reference: Some(_),
+                ..
+            }
+        ));
+        assert!(matches!(
+            &read.inputs[1].input,
+            ModelInput::Rollout {
+                prompt: None,
+                reference: None,
+                ..
+            }
+        ));
         assert_eq!(read.inputs[2].input, ModelInput::Text("as it is".into()));
-        assert_eq!(read.inputs[3].input, ModelInput::Pair("question".into(), "passage".into()));
+        assert_eq!(
+            read.inputs[3].input,
+            ModelInput::Pair("question".into(), "passage".into())
+        );
         assert_eq!(read.inputs[4].input, ModelInput::Ids(vec![1, 2, 3]));
-        assert_eq!((read.truncate, read.patience), (Truncate::PromptLeft, Some(Duration::from_millis(1_500))));
+        assert_eq!(
+            (read.truncate, read.patience),
+            (Truncate::PromptLeft, Some(Duration::from_millis(1_500)))
+        );
         assert_eq!(read.expected_version.as_deref(), Some("ab"));
         assert_eq!(read.warnings[0].pointer, "/speed");
     }
@@ -165,17 +218,35 @@ mod tests {
     #[test]
     fn what_could_mean_two_things_is_refused_by_its_field() {
         let at = |pointer: &str| (ErrorCode::InvalidField, pointer.to_owned());
-        assert_eq!(refused(r#"[{"text":"a"},{"text":"a","ids":[1]}]"#), at("/items/1/ids"));
-        assert_eq!(refused(r#"[{"completion":"a","text":"b"}]"#), at("/items/0/text"));
+        assert_eq!(
+            refused(r#"[{"text":"a"},{"text":"a","ids":[1]}]"#),
+            at("/items/1/ids")
+        );
+        assert_eq!(
+            refused(r#"[{"completion":"a","text":"b"}]"#),
+            at("/items/0/text")
+        );
         assert_eq!(refused(r#"[{"pair":"b"}]"#), at("/items/0/pair"));
-        assert_eq!(refused(r#"[{"text":"a","prompt":"b"}]"#), at("/items/0/prompt"));
+        assert_eq!(
+            refused(r#"[{"text":"a","prompt":"b"}]"#),
+            at("/items/0/prompt")
+        );
         assert_eq!(refused(r"[{}]"), at("/items/0/completion"));
         assert_eq!(refused(r#"[{"ids":[]}]"#), at("/items/0/ids"));
         assert_eq!(refused(r#"[{"ids":[-1]}]"#), at("/items/0/ids/0"));
-        assert_eq!(refused(r#"[{"completion":[{"role":"user","content":"x"}]}]"#), at("/items/0/completion"));
+        assert_eq!(
+            refused(r#"[{"completion":[{"role":"user","content":"x"}]}]"#),
+            at("/items/0/completion")
+        );
         assert_eq!(refused("[]").0, ErrorCode::EmptyBatch);
-        assert_eq!(refused(r#"[{"id":"x","text":"a"},{"id":"x","text":"b"}]"#).0, ErrorCode::DuplicateId);
-        assert_eq!(refused(&format!("[{}]", [r#"{"text":"a"}"#; 9].join(","))).0, ErrorCode::TooManyItems);
+        assert_eq!(
+            refused(r#"[{"id":"x","text":"a"},{"id":"x","text":"b"}]"#).0,
+            ErrorCode::DuplicateId
+        );
+        assert_eq!(
+            refused(&format!("[{}]", [r#"{"text":"a"}"#; 9].join(","))).0,
+            ErrorCode::TooManyItems
+        );
     }
 
     #[test]
@@ -184,10 +255,16 @@ mod tests {
         let read = decode_score(body.as_bytes(), &LIMITS).unwrap();
         assert_eq!(read.inputs[1].input, ModelInput::Text("\u{fffd} 5".into()));
         assert_eq!(
-            (read.warnings[0].pointer.as_str(), read.warnings[0].code.as_str()),
+            (
+                read.warnings[0].pointer.as_str(),
+                read.warnings[0].code.as_str()
+            ),
             ("/items/1/text", "lone_surrogate")
         );
-        assert_eq!(refused(r#"[{"completion":"4","reference":"\ud83d"}]"#).1, "/items/0/reference");
+        assert_eq!(
+            refused(r#"[{"completion":"4","reference":"\ud83d"}]"#).1,
+            "/items/0/reference"
+        );
         let (input, warnings) = decode_input(r#"{"text":"\udc00"}"#, "/line").unwrap();
         assert_eq!(input.input, ModelInput::Text("\u{fffd}".into()));
         assert_eq!(warnings[0].pointer, "/line/text");
@@ -197,7 +274,10 @@ mod tests {
     fn settings_of_the_request_are_checked() {
         let refused = |rest: &str| {
             let body = format!(r#"{{"items":[{{"text":"a"}}],{rest}}}"#);
-            decode_score(body.as_bytes(), &LIMITS).unwrap_err().pointer.unwrap()
+            decode_score(body.as_bytes(), &LIMITS)
+                .unwrap_err()
+                .pointer
+                .unwrap()
         };
         assert_eq!(refused(r#""truncate":"middle""#), "/truncate");
         assert_eq!(refused(r#""timeout_ms":-1"#), "/timeout_ms");

@@ -11,24 +11,39 @@ fn replaced(text: &str) -> Option<(String, Vec<String>)> {
 #[test]
 fn replaces_lone_surrogates_and_keeps_pairs() {
     assert_eq!(replaced(r#"{"a":"\ud83d\ude00 \u00e9 \\ud800"}"#), None);
-    let (text, pointers) = replaced(r#"{"a":["x","\ud83d"],"b/c":{"d":"\udE00\ud83d\ude00\uD83D"}}"#).unwrap();
-    assert_eq!(text, r#"{"a":["x","\ufffd"],"b/c":{"d":"\ufffd\ud83d\ude00\ufffd"}}"#);
+    let (text, pointers) =
+        replaced(r#"{"a":["x","\ud83d"],"b/c":{"d":"\udE00\ud83d\ude00\uD83D"}}"#).unwrap();
+    assert_eq!(
+        text,
+        r#"{"a":["x","\ufffd"],"b/c":{"d":"\ufffd\ud83d\ude00\ufffd"}}"#
+    );
     assert_eq!(pointers, ["/a/1", "/b~1c/d"]);
     let (text, pointers) = replaced(r#"{"\ud800":"\ud800"}"#).unwrap();
-    assert_eq!((text.as_str(), pointers), (r#"{"\ufffd":"\ufffd"}"#, vec!["/\u{fffd}".to_owned()]));
+    assert_eq!(
+        (text.as_str(), pointers),
+        (r#"{"\ufffd":"\ufffd"}"#, vec!["/\u{fffd}".to_owned()])
+    );
 }
 
 #[test]
 fn a_high_half_before_another_escape_is_lone() {
-    assert_eq!(replaced(r#""\ud800\n\udc00""#).unwrap().0, r#""\ufffd\n\ufffd""#);
-    assert_eq!(replaced(r#""\ud800\ud800\udc00""#).unwrap().0, r#""\ufffd\ud800\udc00""#);
+    assert_eq!(
+        replaced(r#""\ud800\n\udc00""#).unwrap().0,
+        r#""\ufffd\n\ufffd""#
+    );
+    assert_eq!(
+        replaced(r#""\ud800\ud800\udc00""#).unwrap().0,
+        r#""\ufffd\ud800\udc00""#
+    );
     assert_eq!(replaced(r#""\\\ud800""#).unwrap().0, r#""\\\ufffd""#);
 }
 
 #[test]
 fn pointers_are_bounded_in_number() {
     let text = format!("[{}]", vec![r#""\ud800""#; 100].join(","));
-    let replaced = replace(text.as_bytes(), "", |_| Treatment::Replace).unwrap().unwrap();
+    let replaced = replace(text.as_bytes(), "", |_| Treatment::Replace)
+        .unwrap()
+        .unwrap();
     let warnings: Vec<_> = replaced.into_warnings().collect();
     assert_eq!(warnings.len(), MAX_WARNINGS + 1);
     assert!(warnings.last().unwrap().message.starts_with("80 further"));

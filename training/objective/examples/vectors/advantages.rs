@@ -13,8 +13,12 @@ use crate::{Checked, Outcome};
 fn samples(case: &Value, inputs: &Inputs) -> Vec<Sample> {
     let params = &case["params"];
     let mask = inputs.rows("mask");
-    let lengths = mask.iter().map(|row| row.iter().filter(|live| **live > 0.0).count());
-    let scores = params["scores"].as_array().map_or_else(|| inputs.column("rewards"), |_| numbers(&params["scores"]));
+    let lengths = mask
+        .iter()
+        .map(|row| row.iter().filter(|live| **live > 0.0).count());
+    let scores = params["scores"]
+        .as_array()
+        .map_or_else(|| inputs.column("rewards"), |_| numbers(&params["scores"]));
     let (greedy, values) = (numbers(&params["reward_baselines"]), inputs.rows("values"));
     let sample = |(row, tokens): (usize, usize)| {
         let score = scores.get(row).copied().unwrap_or(f64::NAN);
@@ -28,7 +32,10 @@ fn samples(case: &Value, inputs: &Inputs) -> Vec<Sample> {
             pass: Some(score > 0.5),
             tokens,
             greedy: greedy.get(row).copied(),
-            values: values.get(row).map(|values| values.iter().copied().take(tokens).collect()).unwrap_or_default(),
+            values: values
+                .get(row)
+                .map(|values| values.iter().copied().take(tokens).collect())
+                .unwrap_or_default(),
             ..Sample::default()
         }
     };
@@ -54,7 +61,9 @@ fn estimator(id: &str, params: &Value) -> Option<Value> {
         "verl/adv/remax" => json!({"estimator": "greedy"}),
         "verl/adv/gpg" => named("gpg"),
         "verl/adv/gae" => json!({"estimator": "gae", "gamma": gamma, "lambda": params["lam"]}),
-        _ if id.starts_with("verl/adv/reinforce_plus_plus") => json!({"estimator": "returns", "gamma": gamma}),
+        _ if id.starts_with("verl/adv/reinforce_plus_plus") => {
+            json!({"estimator": "returns", "gamma": gamma})
+        }
         "psr_nsr/positive" => json!({"estimator": "verdict", "right": 1.0}),
         "psr_nsr/negative" => json!({"estimator": "verdict", "wrong": -1.0}),
         "psr_nsr/weighted" => json!({"estimator": "verdict", "right": 0.1, "wrong": -1.0}),
@@ -68,27 +77,46 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
     if id == "openrlhf/reward_with_kl" {
         return shaped(&mut samples, case, inputs);
     }
-    let Some(settings) = estimator(id, &case["params"]) else { return Ok(Outcome::Unmapped("no such estimator")) };
+    let Some(settings) = estimator(id, &case["params"]) else {
+        return Ok(Outcome::Unmapped("no such estimator"));
+    };
     let advantage: Advantage = serde_json::from_value(settings)?;
-    let (got, _) = advantage.of(&samples, &BTreeMap::new())?.tensors(&tensor(mask.clone())?)?;
+    let (got, _) = advantage
+        .of(&samples, &BTreeMap::new())?
+        .tensors(&tensor(mask.clone())?)?;
     let expected = match case["expected"].get(0) {
         Some(Value::Array(_)) => rows(&case["expected"]),
-        _ => numbers(&case["expected"]).into_iter().map(|value| vec![value; 6]).collect(),
+        _ => numbers(&case["expected"])
+            .into_iter()
+            .map(|value| vec![value; 6])
+            .collect(),
     };
-    Ok(Outcome::Compared(distance(&got.to_vec2()?, &expected, &mask)))
+    Ok(Outcome::Compared(distance(
+        &got.to_vec2()?,
+        &expected,
+        &mask,
+    )))
 }
 
 fn shaped(samples: &mut [Sample], case: &Value, inputs: &Inputs) -> Checked {
     let (old, reference) = (inputs.rows("old_logp"), inputs.rows("ref_logp"));
     let coefficient = case["params"]["kl_coef"].as_f64().unwrap_or(f64::NAN);
     let mut got = Vec::new();
-    for (row, ((sample, old), reference)) in samples.iter_mut().zip(old).zip(reference).enumerate() {
-        let penalties =
-            old.iter().zip(reference).take(sample.tokens).map(|(old, reference)| coefficient * (reference - old));
+    for (row, ((sample, old), reference)) in samples.iter_mut().zip(old).zip(reference).enumerate()
+    {
+        let penalties = old
+            .iter()
+            .zip(reference)
+            .take(sample.tokens)
+            .map(|(old, reference)| coefficient * (reference - old));
         sample.shaping = penalties.collect();
         let mut rewards = token_rewards(row, sample)?;
         rewards.resize(6, 0.0);
         got.push(rewards);
     }
-    Ok(Outcome::Compared(distance(&got, &rows(&case["expected"]), &inputs.rows("mask"))))
+    Ok(Outcome::Compared(distance(
+        &got,
+        &rows(&case["expected"]),
+        &inputs.rows("mask"),
+    )))
 }

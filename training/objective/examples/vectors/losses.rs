@@ -27,12 +27,23 @@ pub(crate) fn batch(inputs: &Inputs, mask: &str) -> candle_core::Result<Batch> {
 }
 
 /// Our objective for a case; `None` if the case is no loss.
-pub(crate) fn setup(id: &str, case: &Value, inputs: &Inputs) -> Result<Option<Setup>, Box<dyn std::error::Error>> {
+pub(crate) fn setup(
+    id: &str,
+    case: &Value,
+    inputs: &Inputs,
+) -> Result<Option<Setup>, Box<dyn std::error::Error>> {
     let params = &case["params"];
-    if case.get("grad_logp").is_none() || id.contains("/kl_penalty/") || id.contains("/kl/") || id == "trl/luspo/beta" {
+    if case.get("grad_logp").is_none()
+        || id.contains("/kl_penalty/")
+        || id.contains("/kl/")
+        || id == "trl/luspo/beta"
+    {
         return Ok(None);
     }
-    let mask = params["m"].as_str().or(params["mask"].as_str()).unwrap_or("mask");
+    let mask = params["m"]
+        .as_str()
+        .or(params["mask"].as_str())
+        .unwrap_or("mask");
     let mut batch = batch(inputs, mask)?;
     let mut metrics = Vec::new();
     let settings = match case["peer"].as_str().unwrap_or_default() {
@@ -40,7 +51,11 @@ pub(crate) fn setup(id: &str, case: &Value, inputs: &Inputs) -> Result<Option<Se
             if params["onpol"] == true {
                 batch.old = Some(inputs.tensor("logp")?);
             }
-            metrics = vec![("kl", "kl"), ("entropy", "entropy"), ("clip_ratio/low_mean", "clip_ratio/low_mean")];
+            metrics = vec![
+                ("kl", "kl"),
+                ("entropy", "entropy"),
+                ("clip_ratio/low_mean", "clip_ratio/low_mean"),
+            ];
             metrics.push(("clip_ratio/high_mean", "clip_ratio/high_mean"));
             metrics.push(("clip_ratio/region_mean", "clip_ratio/region_mean"));
             metrics.push(("cispo_clip_ratio", "clip_ratio/high_mean"));
@@ -49,7 +64,10 @@ pub(crate) fn setup(id: &str, case: &Value, inputs: &Inputs) -> Result<Option<Se
         }
         "verl" => {
             if id.starts_with("verl/vanilla") || id.starts_with("verl/dppo") {
-                metrics = vec![("actor/pg_clipfrac", "clip_ratio/region_mean"), ("actor/ppo_kl", "ppo_kl")];
+                metrics = vec![
+                    ("actor/pg_clipfrac", "clip_ratio/region_mean"),
+                    ("actor/ppo_kl", "ppo_kl"),
+                ];
             }
             if id.starts_with("verl/vanilla") {
                 metrics.push(("actor/pg_clipfrac_lower", "pg_clipfrac_lower"));
@@ -62,26 +80,43 @@ pub(crate) fn setup(id: &str, case: &Value, inputs: &Inputs) -> Result<Option<Se
             if id == "prime-rl/ref_kl" {
                 batch.advantages = (inputs.tensor("ref_logp")? - inputs.tensor("logp")?)?;
             }
-            batch.demonstrations = Some(Tensor::ones(batch.mask.dim(0)?, batch.mask.dtype(), &Device::Cpu)?);
+            batch.demonstrations = Some(Tensor::ones(
+                batch.mask.dim(0)?,
+                batch.mask.dtype(),
+                &Device::Cpu,
+            )?);
             prime(id, params)
         }
         "slime" => {
             let (low, high) = (number(params, "eps_clip"), number(params, "eps_clip_high"));
             match id {
-                "slime/cispo" => surrogate(&json!({"rule": "cispo", "low": 1.0 - low, "high": 1.0 + high})),
-                _ => surrogate(&json!({"rule": "ppo", "low": low, "high": high, "dual": params["eps_clip_c"]})),
+                "slime/cispo" => {
+                    surrogate(&json!({"rule": "cispo", "low": 1.0 - low, "high": 1.0 + high}))
+                }
+                _ => surrogate(
+                    &json!({"rule": "ppo", "low": low, "high": high, "dual": params["eps_clip_c"]}),
+                ),
             }
         }
         "dcpo" => match id {
-            "dcpo/dynamic" => surrogate(&json!({"rule": "dcpo", "low": 0.16, "high": 0.28, "cap": params["c"]})),
+            "dcpo/dynamic" => {
+                surrogate(&json!({"rule": "dcpo", "low": 0.16, "high": 0.28, "cap": params["c"]}))
+            }
             _ => surrogate(&json!({"rule": "ppo", "low": 0.16, "high": 0.28, "dual": params["c"]})),
         },
-        "klear" => surrogate(&json!({"rule": "gppo", "low": 0.2, "high": 0.28, "dual": params["clip_ratio_c"]})),
+        "klear" => surrogate(
+            &json!({"rule": "gppo", "low": 0.2, "high": 0.28, "dual": params["clip_ratio_c"]}),
+        ),
         "luffy" => {
             let demonstrations = numbers(&params["prefix_rows"]);
-            let marked = (0..8).map(|row| f64::from(u8::from(demonstrations.contains(&f64::from(row)))));
+            let marked =
+                (0..8).map(|row| f64::from(u8::from(demonstrations.contains(&f64::from(row)))));
             batch.demonstrations = Some(Tensor::new(marked.collect::<Vec<_>>(), &Device::Cpu)?);
-            let gamma = if id == "luffy/no_reshape" { Value::Null } else { json!(0.1) };
+            let gamma = if id == "luffy/no_reshape" {
+                Value::Null
+            } else {
+                json!(0.1)
+            };
             json!({"preset": "bnpo", "demonstrations": {"kind": "shaped", "gamma": gamma}})
         }
         "pacs" => {
@@ -92,12 +127,18 @@ pub(crate) fn setup(id: &str, case: &Value, inputs: &Inputs) -> Result<Option<Se
                 _ => "alone",
             };
             let balanced = &params["use_weight"];
-            surrogate(&json!({"rule": "pacs", "beta": params["beta"], "standing": standing, "balanced": balanced}))
+            surrogate(
+                &json!({"rule": "pacs", "beta": params["beta"], "standing": standing, "balanced": balanced}),
+            )
         }
         _ => return Ok(None),
     };
     let objective = serde_json::from_value(settings)?;
-    Ok(Some(Setup { objective, batch, metrics }))
+    Ok(Some(Setup {
+        objective,
+        batch,
+        metrics,
+    }))
 }
 
 fn number(params: &Value, name: &str) -> f64 {
@@ -127,13 +168,20 @@ fn trl(params: &Value) -> Value {
     };
     if let Some(beta) = params["beta"].as_f64() {
         let importance = params["bias_kl"] == true;
-        settings["penalties"] = json!([{"from": "reference", "coefficient": beta, "importance": importance}]);
+        settings["penalties"] =
+            json!([{"from": "reference", "coefficient": beta, "importance": importance}]);
     }
-    if let Some((span, action)) = params["vllm"].as_str().and_then(|mode| mode.split_once('_')) {
+    if let Some((span, action)) = params["vllm"]
+        .as_str()
+        .and_then(|mode| mode.split_once('_'))
+    {
         let beyond = if action == "mask" { "drop" } else { "truncate" };
-        settings["correction"] = json!({"weight": span, "high": params["clip_is"], "beyond": beyond});
+        settings["correction"] =
+            json!({"weight": span, "high": params["clip_is"], "beyond": beyond});
     }
-    let off_policy = params["opm"].as_f64().map(|threshold| json!({"threshold": threshold}));
+    let off_policy = params["opm"]
+        .as_f64()
+        .map(|threshold| json!({"threshold": threshold}));
     settings["masks"] = json!({"top_entropy": params["q"], "off_policy": off_policy});
     settings["entropy"] = params["ent_coef"].as_f64().unwrap_or(0.0).into();
     settings
@@ -158,7 +206,10 @@ fn verl(id: &str, params: &Value) -> Value {
     });
     let aggregation = match rule {
         "geo_mean" => "seq_mean_token_mean".to_owned(),
-        _ => params["loss_agg_mode"].as_str().unwrap_or("token-mean").replace('-', "_"),
+        _ => params["loss_agg_mode"]
+            .as_str()
+            .unwrap_or("token-mean")
+            .replace('-', "_"),
     };
     settings["aggregation"] = json!({ "kind": aggregation });
     if rule == "gspo" {
@@ -180,15 +231,21 @@ pub(crate) fn correction(name: &str) -> Value {
     let bounds: Vec<f64> = words.filter_map(|word| word.parse().ok()).collect();
     let normalize = name.ends_with("norm");
     match bounds.as_slice() {
-        [low, high] => json!({"weight": span, "low": low, "high": high, "beyond": "drop", "normalize": normalize}),
+        [low, high] => {
+            json!({"weight": span, "low": low, "high": high, "beyond": "drop", "normalize": normalize})
+        }
         bounds => json!({"weight": span, "high": bounds.first(), "normalize": normalize}),
     }
 }
 
 fn openrlhf(params: &Value) -> Value {
     let sequence = params["policy_loss_type"] == "gspo";
-    let (low, high) = (number(params, "clip_eps_low"), number(params, "clip_eps_high"));
-    let mut settings = surrogate(&json!({"rule": "ppo", "low": low, "high": high, "dual": params["dual_clip"]}));
+    let (low, high) = (
+        number(params, "clip_eps_low"),
+        number(params, "clip_eps_high"),
+    );
+    let mut settings =
+        surrogate(&json!({"rule": "ppo", "low": low, "high": high, "dual": params["dual_clip"]}));
     if sequence {
         settings["level"] = "sequence".into();
     }
@@ -197,8 +254,12 @@ fn openrlhf(params: &Value) -> Value {
     }
     if let [low, high] = numbers(&params["vllm_is_truncated_threshold"])[..] {
         settings["correction"] = match params["vllm_is_correction_type"].as_str() {
-            Some("icepop") => json!({"weight": "token", "low": low, "high": high, "beyond": "drop"}),
-            Some(_) => json!({"weight": "token", "gate": {"span": "geometric", "low": low, "high": high}}),
+            Some("icepop") => {
+                json!({"weight": "token", "low": low, "high": high, "beyond": "drop"})
+            }
+            Some(_) => {
+                json!({"weight": "token", "gate": {"span": "geometric", "low": low, "high": high}})
+            }
             None => json!({"weight": "token", "low": low, "high": high}),
         };
     }
@@ -207,14 +268,24 @@ fn openrlhf(params: &Value) -> Value {
 
 fn areal(params: &Value) -> Value {
     let clip = number(params, "eps_clip");
-    let mut settings = surrogate(&json!({"rule": "ppo", "low": clip, "high": clip, "dual": params["c_clip"]}));
+    let mut settings =
+        surrogate(&json!({"rule": "ppo", "low": clip, "high": clip, "dual": params["c_clip"]}));
     if params["importance_sampling_level"] == "sequence" {
         settings["level"] = "sequence".into();
     }
     if let Some(rejection) = params["rejection_sampling"].as_object() {
-        let beyond = if rejection["action"] == "mask" { "drop" } else { "truncate" };
-        let span = if rejection["level"] == "sequence" { "geometric" } else { "token" };
-        settings["correction"] = json!({"weight": span, "high": rejection["upper"], "beyond": beyond});
+        let beyond = if rejection["action"] == "mask" {
+            "drop"
+        } else {
+            "truncate"
+        };
+        let span = if rejection["level"] == "sequence" {
+            "geometric"
+        } else {
+            "token"
+        };
+        settings["correction"] =
+            json!({"weight": span, "high": rejection["upper"], "beyond": beyond});
     }
     settings
 }
@@ -229,23 +300,41 @@ fn prime(id: &str, params: &Value) -> Value {
         "prime-rl/ce" => {
             json!({"preset": "bnpo", "demonstrations": {"kind": "imitated", "share": 1.0, "weight": "plain"}})
         }
-        "prime-rl/ipo" => region("both", number(params, "ipo_threshold"), number(params, "ipo_threshold")),
+        "prime-rl/ipo" => region(
+            "both",
+            number(params, "ipo_threshold"),
+            number(params, "ipo_threshold"),
+        ),
         "prime-rl/ref_kl" => region("low", 0.2, 0.2),
-        _ => region("pushed", number(params, "dppo_mask_low"), number(params, "dppo_mask_high")),
+        _ => region(
+            "pushed",
+            number(params, "dppo_mask_low"),
+            number(params, "dppo_mask_high"),
+        ),
     }
 }
 
 /// Value and gradient of a loss.
-pub(crate) fn gradient(setup: &Setup, inputs: &Inputs) -> Result<Evaluated, Box<dyn std::error::Error>> {
+pub(crate) fn gradient(
+    setup: &Setup,
+    inputs: &Inputs,
+) -> Result<Evaluated, Box<dyn std::error::Error>> {
     let logp = Var::from_tensor(&inputs.tensor("logp")?)?;
-    let current = Current { logp: logp.as_tensor().clone(), entropy: Some(inputs.tensor("entropy")?) };
+    let current = Current {
+        logp: logp.as_tensor().clone(),
+        entropy: Some(inputs.tensor("entropy")?),
+    };
     let totals = setup.objective.totals(&setup.batch)?;
     let loss = setup.objective.loss(&current, &setup.batch, &totals)?;
     let gradient = match loss.loss.backward()?.get(&logp) {
         Some(gradient) => gradient.to_vec2()?,
         None => logp.zeros_like()?.to_vec2()?,
     };
-    Ok(Evaluated { value: loss.loss.to_scalar()?, gradient, metrics: loss.metrics })
+    Ok(Evaluated {
+        value: loss.loss.to_scalar()?,
+        gradient,
+        metrics: loss.metrics,
+    })
 }
 
 /// A loss, its gradient and its metrics.
@@ -258,7 +347,11 @@ pub(crate) struct Evaluated {
 impl Setup {
     /// An objective on the usual batch.
     pub(crate) fn new(settings: Value, batch: Batch) -> Result<Self, serde_json::Error> {
-        Ok(Self { objective: serde_json::from_value(settings)?, batch, metrics: Vec::new() })
+        Ok(Self {
+            objective: serde_json::from_value(settings)?,
+            batch,
+            metrics: Vec::new(),
+        })
     }
 }
 
@@ -270,9 +363,15 @@ pub(crate) fn check(setup: &Setup, case: &Value, inputs: &Inputs) -> Checked {
     let mut worst = (got.value - case["expected"].as_f64().unwrap_or(f64::NAN)).abs();
     worst = worst.max(distance(&got.gradient, &expected, &everywhere));
     for (theirs, ours) in &setup.metrics {
-        if let (Some(expected), Some(got)) = (case["metrics"][*theirs].as_f64(), got.metrics.get(ours)) {
+        if let (Some(expected), Some(got)) =
+            (case["metrics"][*theirs].as_f64(), got.metrics.get(ours))
+        {
             worst = worst.max((got - expected).abs());
         }
     }
-    Ok(Outcome::Compared(if worst.is_nan() { f64::INFINITY } else { worst }))
+    Ok(Outcome::Compared(if worst.is_nan() {
+        f64::INFINITY
+    } else {
+        worst
+    }))
 }

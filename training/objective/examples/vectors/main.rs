@@ -1,9 +1,12 @@
-//! Compares this crate with what trainers' own code gives on fixed tensors: values and gradients of losses, and advantages.
+//! Compares this crate with what trainers' own code gives on fixed tensors: values and gradients of
+//! losses, and advantages.
 //!
-//! `cargo run -p assay-objective --example vectors -- FILE` reads a JSON document with `inputs` (named arrays: `logp`, `old_logp`,
-//! `ref_logp`, `rollout_logp`, `entropy`, `mask`, `mask_hole`, `rewards`, `advantages`, `values`) and `cases`, each with an `id`, the
-//! `peer` and its `fn`, `params` as the peer has them, the `expected` number, array or object, and where it is a loss `grad_logp`, its
-//! gradient by `logp`. Prints a line for each case that is not matched, and the counts; fails when a case is mismatched.
+//! `cargo run -p assay-objective --example vectors -- FILE` reads a JSON document with `inputs`
+//! (named arrays: `logp`, `old_logp`, `ref_logp`, `rollout_logp`, `entropy`, `mask`, `mask_hole`,
+//! `rewards`, `advantages`, `values`) and `cases`, each with an `id`, the `peer` and its `fn`,
+//! `params` as the peer has them, the `expected` number, array or object, and where it is a loss
+//! `grad_logp`, its gradient by `logp`. Prints a line for each case that is not matched, and the
+//! counts; fails when a case is mismatched.
 
 mod advantages;
 mod losses;
@@ -44,7 +47,8 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
         writeln!(out, "usage: vectors FILE")?;
         return Ok(ExitCode::from(2));
     };
-    let document: Value = serde_json::from_reader(std::io::BufReader::new(std::fs::File::open(path)?))?;
+    let document: Value =
+        serde_json::from_reader(std::io::BufReader::new(std::fs::File::open(path)?))?;
     let inputs = Inputs::read(&document["inputs"])?;
     let (mut matched, mut mismatched, mut unmapped, mut worst) = (0, 0, 0, 0.0f64);
     for case in document["cases"].as_array().into_iter().flatten() {
@@ -68,6 +72,13 @@ fn main() -> Result<ExitCode, Box<dyn std::error::Error>> {
             }
         }
     }
-    writeln!(out, "{matched} matched (worst {worst:e}), {mismatched} mismatched, {unmapped} unmapped")?;
-    Ok(if mismatched == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    writeln!(
+        out,
+        "{matched} matched (worst {worst:e}), {mismatched} mismatched, {unmapped} unmapped"
+    )?;
+    Ok(if mismatched == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
 }

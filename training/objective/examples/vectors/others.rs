@@ -1,4 +1,5 @@
-//! Parts of losses: weights, masks, bounds and divergences, read off gradients and losses where they show.
+//! Parts of losses: weights, masks, bounds and divergences, read off gradients and losses where
+//! they show.
 
 use assay_objective::{Batch, Estimator, Penalty, Policy, staleness};
 use candle_core::{Device, Tensor, Var};
@@ -15,20 +16,31 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
     }
     match id {
         "trl/luspo/beta" => Ok(Outcome::Unmapped(
-            "the peer averages over padding too once there is a penalty: its loss depends on what padding holds",
+            "the peer averages over padding too once there is a penalty: its loss depends on what \
+             padding holds",
         )),
         "dcpo/cumulative_mean_std" => Ok(Outcome::Unmapped(
-            "a running deviation of deviations of visits; here it is that of all rewards of all visits",
+            "a running deviation of deviations of visits; here it is that of all rewards of all \
+             visits",
         )),
         "slime/opsm_mask" => {
-            // The gradient of -(A l) summed over tokens is -A where a token is kept, and 0 elsewhere.
+            // The gradient of -(A l) summed over tokens is -A where a token is kept, and 0
+            // elsewhere.
             let masks = json!({"off_policy": {"threshold": params["opsm_delta"], "from": "old"}});
             let settings = json!({"preset": "bnpo", "surrogate": {"rule": "reinforce"}, "masks": masks,
                 "aggregation": {"kind": "token_sum"}});
             let got = gradient(&Setup::new(settings, batch(inputs, "mask")?)?, inputs)?.gradient;
-            let kept = |row: Vec<f64>| row.into_iter().map(|slope| f64::from(u8::from(slope.abs() > 0.0))).collect();
+            let kept = |row: Vec<f64>| {
+                row.into_iter()
+                    .map(|slope| f64::from(u8::from(slope.abs() > 0.0)))
+                    .collect()
+            };
             let got: Vec<Vec<f64>> = got.into_iter().map(kept).collect();
-            Ok(Outcome::Compared(distance(&got, &rows(expected), &inputs.rows("mask"))))
+            Ok(Outcome::Compared(distance(
+                &got,
+                &rows(expected),
+                &inputs.rows("mask"),
+            )))
         }
         "dcpo/clip_bounds" => bounds(params, expected, inputs),
         "vcpo/ess" => worth(expected, inputs),
@@ -41,7 +53,11 @@ pub(crate) fn check(id: &str, case: &Value, inputs: &Inputs) -> Checked {
             let mut batch = batch(inputs, "mask")?;
             batch.advantages = batch.advantages.ones_like()?.neg()?;
             let got = gradient(&Setup::new(settings, batch)?, inputs)?.gradient;
-            Ok(Outcome::Compared(distance(&got, &rows(expected), &inputs.rows("mask"))))
+            Ok(Outcome::Compared(distance(
+                &got,
+                &rows(expected),
+                &inputs.rows("mask"),
+            )))
         }
         _ => Ok(Outcome::Unmapped("no counterpart is known")),
     }
@@ -62,25 +78,42 @@ fn divergence(kind: &str, case: &Value, inputs: &Inputs) -> Checked {
     let everywhere = logp.ones_like()?.to_vec2()?;
     let mut worst = distance(&estimates.to_vec2()?, &rows(&case["expected"]), &everywhere);
     if let Some(slopes) = estimates.sum_all()?.backward()?.get(&logp) {
-        worst = worst.max(distance(&slopes.to_vec2()?, &rows(&case["grad_logp"]), &everywhere));
+        worst = worst.max(distance(
+            &slopes.to_vec2()?,
+            &rows(&case["grad_logp"]),
+            &everywhere,
+        ));
     }
     Ok(Outcome::Compared(worst))
 }
 
 /// Bounds are the losses of single tokens far beyond them.
 fn bounds(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
-    let rule = json!({"rule": "dcpo", "low": params["low"], "high": params["high"], "cap": params["c"]});
+    let rule =
+        json!({"rule": "dcpo", "low": params["low"], "high": params["high"], "cap": params["c"]});
     let settings = json!({"preset": "bnpo", "surrogate": rule});
     let number = |value: f64| Tensor::new(&[[value]], &Device::Cpu);
     let mut worst = 0.0f64;
     for (side, advantage) in [("low", -1.0), ("high", 1.0)] {
-        for (old, expected) in inputs.rows("old_logp").concat().into_iter().zip(rows(&expected[side]).concat()) {
+        for (old, expected) in inputs
+            .rows("old_logp")
+            .concat()
+            .into_iter()
+            .zip(rows(&expected[side]).concat())
+        {
             let mut batch = Batch::new(number(1.0)?, number(advantage)?);
             batch.old = Some(number(old)?);
             let setup = Setup::new(settings.clone(), batch)?;
             let logp = number(old + 15.0 * advantage)?;
-            let current = assay_objective::Current { logp, entropy: None };
-            let loss = setup.objective.loss(&current, &setup.batch, &setup.objective.totals(&setup.batch)?)?;
+            let current = assay_objective::Current {
+                logp,
+                entropy: None,
+            };
+            let loss = setup.objective.loss(
+                &current,
+                &setup.batch,
+                &setup.objective.totals(&setup.batch)?,
+            )?;
             worst = worst.max((loss.loss.to_scalar::<f64>()? * -advantage - expected).abs());
         }
     }
@@ -89,9 +122,18 @@ fn bounds(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
 
 /// Importance ratios of completions: the product over their tokens of old over rollout.
 fn ratios(inputs: &Inputs) -> Vec<f64> {
-    let (old, rollout, mask) = (inputs.rows("old_logp"), inputs.rows("rollout_logp"), inputs.rows("mask"));
+    let (old, rollout, mask) = (
+        inputs.rows("old_logp"),
+        inputs.rows("rollout_logp"),
+        inputs.rows("mask"),
+    );
     let sum = |((old, rollout), mask): ((&Vec<f64>, &Vec<f64>), &Vec<f64>)| {
-        old.iter().zip(rollout).zip(mask).map(|((old, rollout), mask)| mask * (old - rollout)).sum::<f64>().exp()
+        old.iter()
+            .zip(rollout)
+            .zip(mask)
+            .map(|((old, rollout), mask)| mask * (old - rollout))
+            .sum::<f64>()
+            .exp()
     };
     old.iter().zip(&rollout).zip(&mask).map(sum).collect()
 }
@@ -105,7 +147,11 @@ fn worth(expected: &Value, inputs: &Inputs) -> Checked {
 
 fn baseline(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
     let first = if params["group"] == 0 { 0 } else { 4 };
-    let (rewards, ratios, norms) = (inputs.column("rewards"), ratios(inputs), numbers(&params["grad_norms"]));
+    let (rewards, ratios, norms) = (
+        inputs.column("rewards"),
+        ratios(inputs),
+        numbers(&params["grad_norms"]),
+    );
     let of = |row: usize| {
         Some(staleness::Weighed {
             reward: *rewards.get(row)?,
@@ -115,5 +161,7 @@ fn baseline(params: &Value, expected: &Value, inputs: &Inputs) -> Checked {
     };
     let group: Vec<_> = (first..first + 4).filter_map(of).collect();
     let got = staleness::optimal_baseline(&group).ok_or("no baseline")?;
-    Ok(Outcome::Compared((got - expected.as_f64().unwrap_or(f64::NAN)).abs()))
+    Ok(Outcome::Compared(
+        (got - expected.as_f64().unwrap_or(f64::NAN)).abs(),
+    ))
 }

@@ -39,11 +39,21 @@ pub(crate) fn tensor(rows: Vec<Vec<f64>>) -> Result<Tensor> {
 }
 
 pub(crate) fn numbers(value: &Value) -> Vec<f64> {
-    value.as_array().into_iter().flatten().map(|number| number.as_f64().unwrap_or(f64::NAN)).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|number| number.as_f64().unwrap_or(f64::NAN))
+        .collect()
 }
 
 pub(crate) fn rows(value: &Value) -> Vec<Vec<f64>> {
-    value.as_array().into_iter().flatten().map(numbers).collect()
+    value
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(numbers)
+        .collect()
 }
 
 /// Greatest difference of two arrays where the mask is 1; infinite if they have other shapes.
@@ -54,6 +64,14 @@ pub(crate) fn distance(got: &[Vec<f64>], expected: &[Vec<f64>], mask: &[Vec<f64>
     }
     let flat = |rows: &[Vec<f64>]| rows.concat();
     let pairs = flat(got).into_iter().zip(flat(expected)).zip(flat(mask));
-    let differences = pairs.filter(|(_, mask)| *mask > 0.0).map(|((got, expected), _)| (got - expected).abs());
-    differences.fold(0.0, |worst, difference| if difference.is_nan() { f64::INFINITY } else { worst.max(difference) })
+    let differences = pairs
+        .filter(|(_, mask)| *mask > 0.0)
+        .map(|((got, expected), _)| (got - expected).abs());
+    differences.fold(0.0, |worst, difference| {
+        if difference.is_nan() {
+            f64::INFINITY
+        } else {
+            worst.max(difference)
+        }
+    })
 }

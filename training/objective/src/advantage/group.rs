@@ -26,7 +26,8 @@ pub enum Combine {
     /// Their weighted sum is the reward.
     #[default]
     SumThenNormalize,
-    /// Each is normalised in the group; the weighted sum is normalised over the batch (GDPO, arXiv 2601.05242).
+    /// Each is normalised in the group; the weighted sum is normalised over the batch (GDPO, arXiv
+    /// 2601.05242).
     NormalizeThenSum,
 }
 
@@ -38,20 +39,38 @@ pub(super) fn moments(numbers: &[f64]) -> (f64, f64) {
     }
     let mean = numbers.iter().sum::<f64>() / n;
     let squares: f64 = numbers.iter().map(|number| (number - mean).powi(2)).sum();
-    (mean, if numbers.len() > 1 { (squares / (n - 1.0)).sqrt() } else { 0.0 })
+    (
+        mean,
+        if numbers.len() > 1 {
+            (squares / (n - 1.0)).sqrt()
+        } else {
+            0.0
+        },
+    )
 }
 
-#[expect(clippy::cast_precision_loss, reason = "batches are far smaller than 2^53")]
+#[expect(
+    clippy::cast_precision_loss,
+    reason = "batches are far smaller than 2^53"
+)]
 fn count(numbers: usize) -> f64 {
     numbers as f64
 }
 
 fn weigh(row: usize, sample: &Sample, weights: &[f64]) -> Result<f64, ObjectiveError> {
     if !weights.is_empty() && weights.len() != sample.rewards.len() {
-        return Err(ObjectiveError::Sample { row, what: "it has another number of rewards than there are `weights`" });
+        return Err(ObjectiveError::Sample {
+            row,
+            what: "it has another number of rewards than there are `weights`",
+        });
     }
     let weight = |at: usize| weights.get(at).copied().unwrap_or(1.0);
-    Ok(sample.rewards.iter().enumerate().filter_map(|(at, reward)| Some(weight(at) * (*reward)?)).sum())
+    Ok(sample
+        .rewards
+        .iter()
+        .enumerate()
+        .filter_map(|(at, reward)| Some(weight(at) * (*reward)?))
+        .sum())
 }
 
 /// Scores of rows by group.
@@ -68,12 +87,24 @@ pub(super) fn scores(
             Ok(normalized(graded, &rewards, scale, epsilon))
         }
         Combine::NormalizeThenSum => {
-            let functions = graded.samples.iter().map(|sample| sample.rewards.len()).max().unwrap_or(0);
+            let functions = graded
+                .samples
+                .iter()
+                .map(|sample| sample.rewards.len())
+                .max()
+                .unwrap_or(0);
             let mut standing = graded.samples.to_vec();
             for function in 0..functions {
-                let rewards = graded.each(|_, sample| Ok(sample.rewards.get(function).copied().flatten()))?;
-                for (row, score) in normalized(graded, &rewards, scale, epsilon).into_iter().enumerate() {
-                    if let Some(reward) = standing.get_mut(row).and_then(|sample| sample.rewards.get_mut(function)) {
+                let rewards =
+                    graded.each(|_, sample| Ok(sample.rewards.get(function).copied().flatten()))?;
+                for (row, score) in normalized(graded, &rewards, scale, epsilon)
+                    .into_iter()
+                    .enumerate()
+                {
+                    if let Some(reward) = standing
+                        .get_mut(row)
+                        .and_then(|sample| sample.rewards.get_mut(function))
+                    {
                         *reward = score;
                     }
                 }
@@ -83,13 +114,21 @@ pub(super) fn scores(
                 None => Ok(None),
             })?;
             let (mean, deviation) = moments(&sums.iter().flatten().copied().collect::<Vec<_>>());
-            Ok(sums.into_iter().map(|sum| sum.map(|sum| (sum - mean) / (deviation + epsilon))).collect())
+            Ok(sums
+                .into_iter()
+                .map(|sum| sum.map(|sum| (sum - mean) / (deviation + epsilon)))
+                .collect())
         }
     }
 }
 
 /// Rewards of rows less the mean of their group, over a deviation.
-fn normalized(graded: &Graded<'_>, rewards: &[Option<f64>], scale: Scale, epsilon: f64) -> Vec<Option<f64>> {
+fn normalized(
+    graded: &Graded<'_>,
+    rewards: &[Option<f64>],
+    scale: Scale,
+    epsilon: f64,
+) -> Vec<Option<f64>> {
     let reward = |row: &usize| rewards.get(*row).copied().flatten();
     let (_, of_batch) = moments(&rewards.iter().flatten().copied().collect::<Vec<_>>());
     let mut values = graded.nothing();
@@ -101,19 +140,34 @@ fn normalized(graded: &Graded<'_>, rewards: &[Option<f64>], scale: Scale, epsilo
             Scale::None => 1.0,
         };
         for row in rows {
-            put(&mut values, *row, reward(row).map(|reward| (reward - mean) / divisor));
+            put(
+                &mut values,
+                *row,
+                reward(row).map(|reward| (reward - mean) / divisor),
+            );
         }
     }
     values
 }
 
 /// The lead of the best of each group, over the deviation if asked.
-pub(super) fn best(graded: &Graded<'_>, scale: bool, epsilon: f64) -> Result<Vec<Option<f64>>, ObjectiveError> {
+pub(super) fn best(
+    graded: &Graded<'_>,
+    scale: bool,
+    epsilon: f64,
+) -> Result<Vec<Option<f64>>, ObjectiveError> {
     let mut values = graded.nothing();
     for rows in graded.groups.values() {
         let members = graded.members(rows);
-        let rewards: Vec<f64> = members.iter().filter_map(|member| Some(member.reward?.get())).collect();
-        let divisor = if scale { moments(&rewards).1 + epsilon } else { 1.0 };
+        let rewards: Vec<f64> = members
+            .iter()
+            .filter_map(|member| Some(member.reward?.get()))
+            .collect();
+        let divisor = if scale {
+            moments(&rewards).1 + epsilon
+        } else {
+            1.0
+        };
         for (row, lead) in rows.iter().zip(passk_top1(&members)) {
             put(&mut values, *row, lead.map(|lead| lead / divisor));
         }

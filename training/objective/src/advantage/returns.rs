@@ -11,7 +11,12 @@ pub fn token_rewards(row: usize, sample: &Sample) -> Result<Vec<f64>, ObjectiveE
     let mut rewards = match sample.shaping.len() {
         0 => vec![0.0; sample.tokens],
         given if given == sample.tokens => sample.shaping.clone(),
-        _ => return Err(ObjectiveError::Sample { row, what: "it has not one `shaping` for each token" }),
+        _ => {
+            return Err(ObjectiveError::Sample {
+                row,
+                what: "it has not one `shaping` for each token",
+            });
+        }
     };
     if let Some(last) = rewards.last_mut() {
         *last += sample.reward().unwrap_or(0.0);
@@ -20,7 +25,10 @@ pub fn token_rewards(row: usize, sample: &Sample) -> Result<Vec<f64>, ObjectiveE
 }
 
 /// Discounted sum of later rewards, for every token of every voting row.
-pub(super) fn discounted(graded: &Graded<'_>, gamma: f64) -> Result<Vec<Option<Vec<f64>>>, ObjectiveError> {
+pub(super) fn discounted(
+    graded: &Graded<'_>,
+    gamma: f64,
+) -> Result<Vec<Option<Vec<f64>>>, ObjectiveError> {
     graded.each(|row, sample| {
         let mut returns = token_rewards(row, sample)?;
         let mut later = 0.0;
@@ -32,12 +40,20 @@ pub(super) fn discounted(graded: &Graded<'_>, gamma: f64) -> Result<Vec<Option<V
     })
 }
 
-/// Generalised advantage estimates, for every token of every voting row; the value after the last token is 0.
-pub(super) fn estimated(graded: &Graded<'_>, gamma: f64, lambda: f64) -> Result<Vec<Option<Vec<f64>>>, ObjectiveError> {
+/// Generalised advantage estimates, for every token of every voting row; the value after the last
+/// token is 0.
+pub(super) fn estimated(
+    graded: &Graded<'_>,
+    gamma: f64,
+    lambda: f64,
+) -> Result<Vec<Option<Vec<f64>>>, ObjectiveError> {
     graded.each(|row, sample| {
         let mut advantages = token_rewards(row, sample)?;
         if sample.values.len() != advantages.len() {
-            return Err(ObjectiveError::Sample { row, what: "`gae` needs one of `values` for each token" });
+            return Err(ObjectiveError::Sample {
+                row,
+                what: "`gae` needs one of `values` for each token",
+            });
         }
         let (mut later, mut value_after) = (0.0, 0.0);
         for (advantage, value) in advantages.iter_mut().zip(&sample.values).rev() {
@@ -49,10 +65,16 @@ pub(super) fn estimated(graded: &Graded<'_>, gamma: f64, lambda: f64) -> Result<
 }
 
 /// Scores of rows times the sum of decayed traces from each token on.
-pub(super) fn traced(graded: &Graded<'_>, scores: &[Option<f64>], decay: f64) -> Vec<Option<Vec<f64>>> {
+pub(super) fn traced(
+    graded: &Graded<'_>,
+    scores: &[Option<f64>],
+    decay: f64,
+) -> Vec<Option<Vec<f64>>> {
     let mut values = graded.nothing();
     for (row, sample) in graded.rows() {
-        let Some(score) = scores.get(row).copied().flatten() else { continue };
+        let Some(score) = scores.get(row).copied().flatten() else {
+            continue;
+        };
         let mut trace = 0.0;
         let mut advantages = vec![0.0; sample.tokens];
         for advantage in advantages.iter_mut().rev() {

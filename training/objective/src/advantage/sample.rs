@@ -8,7 +8,8 @@ use assay_correction::Rates;
 pub struct Sample {
     /// Its group: equal numbers are completions of one prompt.
     pub group: usize,
-    /// Its rewards, one for each reward function; `None` where that function had none. All `None`, or empty: it is masked.
+    /// Its rewards, one for each reward function; `None` where that function had none. All `None`,
+    /// or empty: it is masked.
     pub rewards: Vec<Option<f64>>,
     /// Whether it passed; `None` where nobody said.
     pub pass: Option<bool>,
@@ -18,7 +19,8 @@ pub struct Sample {
     pub coefficient: Option<f64>,
     /// Reward of the greedy completion of its prompt.
     pub greedy: Option<f64>,
-    /// Added to the reward of each token, as -beta times a divergence; empty for nothing, else one number a token.
+    /// Added to the reward of each token, as -beta times a divergence; empty for nothing, else one
+    /// number a token.
     pub shaping: Vec<f64>,
     /// Value of the state before each token; empty where there is no critic.
     pub values: Vec<f64>,

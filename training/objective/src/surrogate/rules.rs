@@ -6,25 +6,45 @@ use super::{Divergence, Side, Term, Through, View};
 use crate::tensor::{MOST_NATS, both, bounded_exp, constant, either, row_sums, spread};
 
 /// PPO's rule with bounds of tokens; `alive` keeps the gradient beyond them.
-pub(super) fn clipped(view: &View<'_>, low: &Tensor, high: &Tensor, dual: Option<f64>, alive: bool) -> Result<Term> {
+pub(super) fn clipped(
+    view: &View<'_>,
+    low: &Tensor,
+    high: &Tensor,
+    dual: Option<f64>,
+    alive: bool,
+) -> Result<Term> {
     let &View { tokens, ratio, .. } = view;
     let value = ratio.detach();
     let (up, down) = (tokens.advantages.gt(0.0)?, tokens.advantages.lt(0.0)?);
     let above = both(&value.gt(high)?, &up)?;
     let below = both(&value.lt(low)?, &down)?;
     let bound = high.minimum(&low.maximum(&value)?)?;
-    let bound = if alive { bound.mul(&ratio.div(&value)?)? } else { bound };
+    let bound = if alive {
+        bound.mul(&ratio.div(&value)?)?
+    } else {
+        bound
+    };
     let mut surrogate = either(&above, &below)?.where_cond(&bound, ratio)?;
     let mut cut = tokens.live.zeros_like()?;
     if let Some(dual) = dual {
         cut = both(&value.gt(dual)?, &down)?;
         surrogate = cut.where_cond(&constant(ratio, dual)?, &surrogate)?;
     }
-    Ok(Term { surrogate, low: below, high: above, dual: cut })
+    Ok(Term {
+        surrogate,
+        low: below,
+        high: above,
+        dual: cut,
+    })
 }
 
 /// Bounds of DCPO from the anchor's log-probabilities: least and greatest ratio of each token.
-pub(super) fn dynamic_bounds(anchor: &Tensor, low: f64, high: f64, cap: f64) -> Result<(Tensor, Tensor)> {
+pub(super) fn dynamic_bounds(
+    anchor: &Tensor,
+    low: f64,
+    high: f64,
+    cap: f64,
+) -> Result<(Tensor, Tensor)> {
     // 1 / p of at most e^20 keeps the root in range.
     let rarity = bounded_exp(&anchor.neg()?)?;
     let root = |inside: Tensor| inside.maximum(0.0)?.sqrt()?.affine(0.5, 0.5);
@@ -41,7 +61,12 @@ pub(super) fn trust_region(
     cap: Option<f64>,
     through: Through,
 ) -> Result<Term> {
-    let &View { tokens, logp, anchor, ratio } = view;
+    let &View {
+        tokens,
+        logp,
+        anchor,
+        ratio,
+    } = view;
     let (p, p_anchor) = (logp.detach().exp()?, anchor.exp()?);
     let moved = p.sub(&p_anchor)?;
     let distance = match divergence {
@@ -49,7 +74,9 @@ pub(super) fn trust_region(
         Divergence::Kl => {
             let rest = |p: &Tensor| p.affine(-1.0, 1.0 + 1e-8);
             let others = rest(&p_anchor)?.div(&rest(&p)?)?.log()?;
-            p_anchor.mul(&anchor.sub(&logp.detach())?)?.add(&p_anchor.affine(-1.0, 1.0)?.mul(&others)?)?
+            p_anchor
+                .mul(&anchor.sub(&logp.detach())?)?
+                .add(&p_anchor.affine(-1.0, 1.0)?.mul(&others)?)?
         }
     };
     let above = both(&moved.gt(0.0)?, &distance.gt(high)?)?;
@@ -70,28 +97,64 @@ pub(super) fn trust_region(
         Through::Ratio => held.mul(&ratio.div(&ratio.detach())?)?,
     };
     let surrogate = either(&above, &below)?.where_cond(&inside.zeros_like()?, &inside)?;
-    Ok(Term { surrogate, low: below, high: above, dual })
+    Ok(Term {
+        surrogate,
+        low: below,
+        high: above,
+        dual,
+    })
 }
 
-/// VESPO's weight: the density of a gamma distribution over its value at 1, of the product of ratios.
-pub(super) fn sequence_gamma(view: &View<'_>, positive: [f64; 2], negative: [f64; 2]) -> Result<Tensor> {
-    let &View { tokens, logp, anchor, .. } = view;
+/// VESPO's weight: the density of a gamma distribution over its value at 1, of the product of
+/// ratios.
+pub(super) fn sequence_gamma(
+    view: &View<'_>,
+    positive: [f64; 2],
+    negative: [f64; 2],
+) -> Result<Tensor> {
+    let &View {
+        tokens,
+        logp,
+        anchor,
+        ..
+    } = view;
     // Below 1e-8 a product counts as 1e-8.
     let least = 1e-8f64.ln();
     let delta = logp.detach().sub(anchor)?.clamp(-MOST_NATS, MOST_NATS)?;
     let log_w = spread(&row_sums(&delta)?.clamp(least, MOST_NATS)?, logp)?;
-    let gamma = |[k, lambda]: [f64; 2]| log_w.affine(k, lambda)?.sub(&log_w.exp()?.affine(lambda, 0.0)?)?.exp();
-    tokens.advantages.ge(0.0)?.where_cond(&gamma(positive)?, &gamma(negative)?)
+    let gamma = |[k, lambda]: [f64; 2]| {
+        log_w
+            .affine(k, lambda)?
+            .sub(&log_w.exp()?.affine(lambda, 0.0)?)?
+            .exp()
+    };
+    tokens
+        .advantages
+        .ge(0.0)?
+        .where_cond(&gamma(positive)?, &gamma(negative)?)
 }
 
 pub(super) fn geometric(view: &View<'_>, low: f64, high: f64) -> Result<Term> {
-    let &View { tokens, logp, anchor, .. } = view;
+    let &View {
+        tokens,
+        logp,
+        anchor,
+        ..
+    } = view;
     let delta = logp.sub(anchor)?;
     let value = delta.detach();
     let above = both(&value.gt(high)?, &tokens.advantages.gt(0.0)?)?;
     let below = both(&value.lt(-low)?, &tokens.advantages.lt(0.0)?)?;
-    let held = above.where_cond(&constant(&delta, high)?, &below.where_cond(&constant(&delta, -low)?, &delta)?)?;
+    let held = above.where_cond(
+        &constant(&delta, high)?,
+        &below.where_cond(&constant(&delta, -low)?, &delta)?,
+    )?;
     let mean = row_sums(&held)?.div(&tokens.lengths)?;
     let surrogate = spread(&bounded_exp(&mean)?, logp)?;
-    Ok(Term { surrogate, low: below, high: above, dual: tokens.live.zeros_like()? })
+    Ok(Term {
+        surrogate,
+        low: below,
+        high: above,
+        dual: tokens.live.zeros_like()?,
+    })
 }

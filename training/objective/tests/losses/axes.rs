@@ -1,4 +1,5 @@
-//! Every value of every axis: the value of the loss against loops, its gradient against finite differences of those loops.
+//! Every value of every axis: the value of the loss against loops, its gradient against finite
+//! differences of those loops.
 
 use assay_objective::{Objective, PRESETS};
 use serde_json::{Value, json};
@@ -10,14 +11,21 @@ use super::scalar::Scalar;
 fn values() -> Vec<Value> {
     let mut all = Vec::new();
     let mut axis = |axis: &str, values: Vec<Value>| {
-        all.extend(values.into_iter().map(|value| json!({"preset": "bnpo", axis: value})));
+        all.extend(
+            values
+                .into_iter()
+                .map(|value| json!({"preset": "bnpo", axis: value})),
+        );
     };
     let region = |divergence: &str, side: &str, through: &str| {
         json!({"rule": "trust_region", "divergence": divergence, "side": side, "low": 0.05, "high": 0.04, "cap": 1.3,
             "through": through})
     };
     let pacs = |standing: &str, balanced: bool| json!({"rule": "pacs", "beta": 0.7, "standing": standing, "balanced": balanced});
-    axis("level", vec![json!("token"), json!("sequence"), json!("sequence_token")]);
+    axis(
+        "level",
+        vec![json!("token"), json!("sequence"), json!("sequence_token")],
+    );
     axis("anchor", vec![json!("old"), json!("behaviour")]);
     axis(
         "surrogate",
@@ -75,7 +83,12 @@ fn values() -> Vec<Value> {
     let policies = ["reference", "teacher", "old", "behaviour"];
     let estimators = ["k1", "k2", "k3", "abs"];
     let pairs = policies.iter().zip(estimators);
-    axis("penalties", pairs.map(|(from, by)| json!([{"from": from, "coefficient": 0.3, "estimator": by}])).collect());
+    axis(
+        "penalties",
+        pairs
+            .map(|(from, by)| json!([{"from": from, "coefficient": 0.3, "estimator": by}]))
+            .collect(),
+    );
     axis(
         "penalties",
         vec![
@@ -94,7 +107,11 @@ fn values() -> Vec<Value> {
         ],
     );
     axis("entropy", vec![json!(0.25)]);
-    all.extend(PRESETS.iter().map(|preset| json!({ "preset": preset.name })));
+    all.extend(
+        PRESETS
+            .iter()
+            .map(|preset| json!({ "preset": preset.name })),
+    );
     all
 }
 
@@ -108,15 +125,26 @@ fn every_value_of_every_axis_is_its_formula() {
             let loss = |row: usize, token: usize, step: f64| {
                 let mut logp = numbers.logp.clone();
                 logp[row][token] += step;
-                Scalar { numbers: &numbers, objective: &objective, logp, still: &numbers.logp }.loss()
+                Scalar {
+                    numbers: &numbers,
+                    objective: &objective,
+                    logp,
+                    still: &numbers.logp,
+                }
+                .loss()
             };
             let expected = loss(0, 0, 0.0);
             // The divergence of two-point distributions adds 1e-8 within its logarithm.
-            assert!((got.value - expected).abs() < 1e-9, "{settings}, {seed}: {} is not {expected}", got.value);
+            assert!(
+                (got.value - expected).abs() < 1e-9,
+                "{settings}, {seed}: {} is not {expected}",
+                got.value
+            );
             for (row, slopes) in got.by_logp.iter().enumerate() {
                 for (token, slope) in slopes.iter().enumerate() {
                     let step = 1e-5;
-                    let expected = (loss(row, token, step) - loss(row, token, -step)) / (2.0 * step);
+                    let expected =
+                        (loss(row, token, step) - loss(row, token, -step)) / (2.0 * step);
                     assert!(
                         (slope - expected).abs() < 1e-6 * (1.0 + expected.abs()),
                         "{settings}, {seed}, row {row}, token {token}: {slope} is not {expected}"
@@ -124,7 +152,10 @@ fn every_value_of_every_axis_is_its_formula() {
                 }
             }
             let of_entropy: f64 = got.by_entropy.concat().iter().sum();
-            assert!((of_entropy + objective.entropy).abs() < 1e-12, "{settings}, {seed}");
+            assert!(
+                (of_entropy + objective.entropy).abs() < 1e-12,
+                "{settings}, {seed}"
+            );
         }
     }
 }

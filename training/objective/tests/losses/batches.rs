@@ -28,21 +28,38 @@ impl Numbers {
     pub(crate) fn new(seed: u64) -> Self {
         let mut random = Random::stream(&[7, seed]);
         let mut rows = |center: f64, spread: f64| -> Rows {
-            (0..6).map(|_| (0..5).map(|_| (center + spread * random.normal()).min(-0.01)).collect()).collect()
+            (0..6)
+                .map(|_| {
+                    (0..5)
+                        .map(|_| (center + spread * random.normal()).min(-0.01))
+                        .collect()
+                })
+                .collect()
         };
         let logp = rows(-1.2, 0.6);
         let mut near = |spread: f64| -> Rows {
             let noise = rows(-10.0, spread);
             let moved = |(row, noise): (&Vec<f64>, &Vec<f64>)| {
-                row.iter().zip(noise).map(|(x, noise)| (x + noise + 10.0).min(-0.01)).collect()
+                row.iter()
+                    .zip(noise)
+                    .map(|(x, noise)| (x + noise + 10.0).min(-0.01))
+                    .collect()
             };
             logp.iter().zip(&noise).map(moved).collect()
         };
         let (old, behaviour, reference, teacher) = (near(0.5), near(0.5), near(0.4), near(0.7));
-        let positive = |rows: Rows| rows.into_iter().map(|row| row.into_iter().map(f64::abs).collect()).collect();
+        let positive = |rows: Rows| {
+            rows.into_iter()
+                .map(|row| row.into_iter().map(f64::abs).collect())
+                .collect()
+        };
         let (entropy, recorded_entropy) = (positive(near(0.5)), positive(near(0.5)));
         let lengths = [5, 3, 4, 1, 5, 2];
-        let live = |length: usize| (0..5).map(|at| f64::from(u8::from(at < length))).collect::<Vec<_>>();
+        let live = |length: usize| {
+            (0..5)
+                .map(|at| f64::from(u8::from(at < length)))
+                .collect::<Vec<_>>()
+        };
         let mut mask: Rows = lengths.into_iter().map(live).collect();
         mask[4][2] = 0.0;
         Self {
@@ -84,11 +101,22 @@ impl Numbers {
     }
 
     /// The loss of some rows with the totals of the whole.
-    pub(crate) fn piece(&self, objective: &Objective, totals: &Totals, start: usize, count: usize) -> Evaluated {
-        let var = |rows: &Rows| Var::from_tensor(&Tensor::new(rows.clone(), &Device::Cpu).unwrap()).unwrap();
+    pub(crate) fn piece(
+        &self,
+        objective: &Objective,
+        totals: &Totals,
+        start: usize,
+        count: usize,
+    ) -> Evaluated {
+        let var = |rows: &Rows| {
+            Var::from_tensor(&Tensor::new(rows.clone(), &Device::Cpu).unwrap()).unwrap()
+        };
         let (logp, entropy) = (var(&self.logp), var(&self.entropy));
         let cut = |var: &Var| var.as_tensor().narrow(0, start, count).unwrap();
-        let current = Current { logp: cut(&logp), entropy: Some(cut(&entropy)) };
+        let current = Current {
+            logp: cut(&logp),
+            entropy: Some(cut(&entropy)),
+        };
         let batch = self.batch().rows(start, count).unwrap();
         let Loss { loss, metrics } = objective.loss(&current, &batch, totals).unwrap();
         let slopes = loss.backward().unwrap();
@@ -96,7 +124,12 @@ impl Numbers {
             Some(slope) => slope.to_vec2().unwrap(),
             None => var.as_tensor().zeros_like().unwrap().to_vec2().unwrap(),
         };
-        Evaluated { value: loss.to_scalar().unwrap(), by_logp: of(&logp), by_entropy: of(&entropy), metrics }
+        Evaluated {
+            value: loss.to_scalar().unwrap(),
+            by_logp: of(&logp),
+            by_entropy: of(&entropy),
+            metrics,
+        }
     }
 }
 
@@ -109,5 +142,11 @@ pub(crate) struct Evaluated {
 
 pub(crate) fn distance(a: &Rows, b: &Rows) -> f64 {
     let pairs = a.concat().into_iter().zip(b.concat());
-    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, |most, next| if next.is_nan() { f64::INFINITY } else { most.max(next) })
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, |most, next| {
+        if next.is_nan() {
+            f64::INFINITY
+        } else {
+            most.max(next)
+        }
+    })
 }

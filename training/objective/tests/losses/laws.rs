@@ -15,8 +15,12 @@ fn objectives() -> Vec<(String, Objective)> {
                       {"from": "teacher", "coefficient": 0.2, "estimator": "k1", "straight_through": true}],
         "demonstrations": {"kind": "imitated", "share": 0.3}
     }"#;
-    let presets = PRESETS.iter().map(|preset| (preset.name.to_owned(), preset.objective()));
-    presets.chain([("everything".to_owned(), serde_json::from_str(all).unwrap())]).collect()
+    let presets = PRESETS
+        .iter()
+        .map(|preset| (preset.name.to_owned(), preset.objective()));
+    presets
+        .chain([("everything".to_owned(), serde_json::from_str(all).unwrap())])
+        .collect()
 }
 
 fn add(sum: &mut Rows, more: &Rows) {
@@ -32,9 +36,14 @@ fn pieces_of_a_batch_sum_to_the_whole() {
         let totals = objective.totals(&numbers.batch()).unwrap();
         let whole = numbers.loss(&objective);
         // PACS compares the members of a group, so its pieces hold whole groups.
-        let cuts: &[&[usize]] = if name == "pacs" { &[&[3, 3]] } else { &[&[3, 3], &[1, 4, 1], &[1; 6], &[2, 1, 3]] };
+        let cuts: &[&[usize]] = if name == "pacs" {
+            &[&[3, 3]]
+        } else {
+            &[&[3, 3], &[1, 4, 1], &[1; 6], &[2, 1, 3]]
+        };
         for cut in cuts {
-            let (mut value, mut by_logp, mut by_entropy) = (0.0, vec![vec![0.0; 5]; 6], vec![vec![0.0; 5]; 6]);
+            let (mut value, mut by_logp, mut by_entropy) =
+                (0.0, vec![vec![0.0; 5]; 6], vec![vec![0.0; 5]; 6]);
             let (mut start, mut metrics) = (0, Metrics::default());
             for count in *cut {
                 let piece = numbers.piece(&objective, &totals, start, *count);
@@ -44,12 +53,25 @@ fn pieces_of_a_batch_sum_to_the_whole() {
                 metrics.merge(&piece.metrics);
                 start += count;
             }
-            assert!((value - whole.value).abs() < 1e-12, "{name} cut as {cut:?}: {value} is not {}", whole.value);
-            assert!(distance(&by_logp, &whole.by_logp) < 1e-12, "{name} cut as {cut:?}");
-            assert!(distance(&by_entropy, &whole.by_entropy) < 1e-12, "{name} cut as {cut:?}");
+            assert!(
+                (value - whole.value).abs() < 1e-12,
+                "{name} cut as {cut:?}: {value} is not {}",
+                whole.value
+            );
+            assert!(
+                distance(&by_logp, &whole.by_logp) < 1e-12,
+                "{name} cut as {cut:?}"
+            );
+            assert!(
+                distance(&by_entropy, &whole.by_entropy) < 1e-12,
+                "{name} cut as {cut:?}"
+            );
             for (metric, number) in whole.metrics.iter() {
                 let merged = metrics.get(metric).unwrap();
-                assert!((merged - number).abs() < 1e-12, "{name} cut as {cut:?}: {metric} {merged} is not {number}");
+                assert!(
+                    (merged - number).abs() < 1e-12,
+                    "{name} cut as {cut:?}: {metric} {merged} is not {number}"
+                );
             }
         }
     }
@@ -59,7 +81,13 @@ fn pieces_of_a_batch_sum_to_the_whole() {
 fn padding_is_never_read() {
     let clean = Numbers::new(2);
     let mut dirty = clean.clone();
-    for rows in [&mut dirty.logp, &mut dirty.old, &mut dirty.behaviour, &mut dirty.reference, &mut dirty.teacher] {
+    for rows in [
+        &mut dirty.logp,
+        &mut dirty.old,
+        &mut dirty.behaviour,
+        &mut dirty.reference,
+        &mut dirty.teacher,
+    ] {
         for (number, mask) in rows.iter_mut().flatten().zip(clean.mask.concat()) {
             if mask < 0.5 {
                 *number = f64::NAN;
@@ -81,8 +109,14 @@ fn on_policy_every_loss_has_a_finite_gradient() {
     for (name, objective) in objectives() {
         let got = numbers.loss(&objective);
         let slopes = got.by_logp.concat();
-        assert!(got.value.is_finite() && slopes.iter().all(|slope| slope.is_finite()), "{name}");
-        assert!(slopes.iter().any(|slope| slope.abs() > 1e-6), "{name} teaches nothing");
+        assert!(
+            got.value.is_finite() && slopes.iter().all(|slope| slope.is_finite()),
+            "{name}"
+        );
+        assert!(
+            slopes.iter().any(|slope| slope.abs() > 1e-6),
+            "{name} teaches nothing"
+        );
     }
 }
 
@@ -92,29 +126,50 @@ fn a_batch_without_tokens_has_a_loss_of_zero() {
     numbers.mask = vec![vec![0.0; 5]; 6];
     for (name, objective) in objectives() {
         let got = numbers.loss(&objective);
-        assert!(got.value.abs() < 1e-15 && got.by_logp.concat().iter().all(|slope| slope.abs() < 1e-15), "{name}");
+        assert!(
+            got.value.abs() < 1e-15 && got.by_logp.concat().iter().all(|slope| slope.abs() < 1e-15),
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn half_precision_is_computed_in_single() {
     let numbers = Numbers::new(5);
-    let half = |rows: &Rows| Tensor::new(rows.clone(), &Device::Cpu).unwrap().to_dtype(DType::BF16).unwrap();
+    let half = |rows: &Rows| {
+        Tensor::new(rows.clone(), &Device::Cpu)
+            .unwrap()
+            .to_dtype(DType::BF16)
+            .unwrap()
+    };
     for (name, objective) in objectives() {
         let logp = Var::from_tensor(&half(&numbers.logp)).unwrap();
         let batch = numbers.batch();
         let entropy = Some(half(&numbers.entropy));
-        let current = assay_objective::Current { logp: logp.as_tensor().clone(), entropy };
-        let loss = objective.loss(&current, &batch, &objective.totals(&batch).unwrap()).unwrap().loss;
+        let current = assay_objective::Current {
+            logp: logp.as_tensor().clone(),
+            entropy,
+        };
+        let loss = objective
+            .loss(&current, &batch, &objective.totals(&batch).unwrap())
+            .unwrap()
+            .loss;
         assert_eq!(loss.dtype(), DType::F32, "{name}");
-        assert_eq!(loss.backward().unwrap().get(&logp).unwrap().dtype(), DType::BF16, "{name}");
+        assert_eq!(
+            loss.backward().unwrap().get(&logp).unwrap().dtype(),
+            DType::BF16,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn what_is_missing_is_named() {
     let batch = Numbers::new(6).batch();
-    let current = assay_objective::Current { logp: batch.mask.clone(), entropy: Some(batch.mask.clone()) };
+    let current = assay_objective::Current {
+        logp: batch.mask.clone(),
+        entropy: Some(batch.mask.clone()),
+    };
     for (name, objective) in objectives() {
         let needs = objective.needs();
         let totals = objective.totals(&batch).unwrap();
@@ -122,13 +177,20 @@ fn what_is_missing_is_named() {
         (bare.reference, bare.teacher, bare.old, bare.scores) = (None, None, None, None);
         let needed = needs.reference || needs.teacher || needs.old || needs.scores;
         let got = objective.loss(&current, &bare, &totals);
-        assert_eq!(matches!(got, Err(ObjectiveError::Missing(_))), needed, "{name}");
+        assert_eq!(
+            matches!(got, Err(ObjectiveError::Missing(_))),
+            needed,
+            "{name}"
+        );
     }
     let objective = PRESETS[0].objective();
     let totals = objective.totals(&batch).unwrap();
     let mut narrow = batch.clone();
     narrow.reference = Some(batch.mask.narrow(1, 0, 2).unwrap());
-    let error = objective.loss(&current, &narrow, &totals).unwrap_err().to_string();
+    let error = objective
+        .loss(&current, &narrow, &totals)
+        .unwrap_err()
+        .to_string();
     assert_eq!(error, "`reference` has shape [6, 2] and not [6, 5]");
 }
 
@@ -138,7 +200,16 @@ fn pacs_refuses_half_a_group() {
     let objective: Objective = serde_json::from_str(r#"{"preset": "pacs"}"#).unwrap();
     let totals = objective.totals(&batch).unwrap();
     let piece = batch.rows(0, 2).unwrap();
-    let current = assay_objective::Current { logp: piece.mask.neg().unwrap(), entropy: None };
-    assert!(matches!(objective.loss(&current, &piece, &totals), Err(ObjectiveError::CutGroup(0))));
-    assert!(!PRESETS.iter().any(|preset| matches!(preset.objective().anchor, Policy::Reference | Policy::Teacher)));
+    let current = assay_objective::Current {
+        logp: piece.mask.neg().unwrap(),
+        entropy: None,
+    };
+    assert!(matches!(
+        objective.loss(&current, &piece, &totals),
+        Err(ObjectiveError::CutGroup(0))
+    ));
+    assert!(!PRESETS.iter().any(|preset| matches!(
+        preset.objective().anchor,
+        Policy::Reference | Policy::Teacher
+    )));
 }

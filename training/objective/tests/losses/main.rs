@@ -1,4 +1,5 @@
-//! Losses against an implementation of their formulas by loops over plain numbers, and laws that hold for every objective.
+//! Losses against an implementation of their formulas by loops over plain numbers, and laws that
+//! hold for every objective.
 
 #[cfg(test)]
 mod axes;

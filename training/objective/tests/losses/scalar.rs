@@ -1,9 +1,10 @@
-//! The loss by loops over plain numbers, from the formulas as they are in print. Log-probabilities come twice: those that a gradient
-//! is taken of, and the same numbers held still, for whatever the formulas take no gradient of.
+//! The loss by loops over plain numbers, from the formulas as they are in print. Log-probabilities
+//! come twice: those that a gradient is taken of, and the same numbers held still, for whatever the
+//! formulas take no gradient of.
 
 use assay_objective::{
-    Aggregation, Beyond, Demonstrations, Divergence, Estimator, Imitation, Level, Objective, Penalty, Policy, Side,
-    Span, Standing, Surrogate, Through,
+    Aggregation, Beyond, Demonstrations, Divergence, Estimator, Imitation, Level, Objective,
+    Penalty, Policy, Side, Span, Standing, Surrogate, Through,
 };
 
 use super::batches::{Numbers, Rows};
@@ -22,7 +23,10 @@ fn clip(x: f64, low: f64, high: f64) -> f64 {
 
 impl Scalar<'_> {
     fn imitates(&self, row: usize) -> bool {
-        let imitated = matches!(self.objective.demonstrations, Demonstrations::Imitated { .. });
+        let imitated = matches!(
+            self.objective.demonstrations,
+            Demonstrations::Imitated { .. }
+        );
         imitated && self.numbers.demonstrations[row] > 0.5
     }
 
@@ -31,7 +35,9 @@ impl Scalar<'_> {
         if self.imitates(row) {
             return Vec::new();
         }
-        (0..5).filter(|token| self.numbers.mask[row][*token] > 0.5).collect()
+        (0..5)
+            .filter(|token| self.numbers.mask[row][*token] > 0.5)
+            .collect()
     }
 
     fn count(&self) -> f64 {
@@ -62,14 +68,20 @@ impl Scalar<'_> {
         match self.objective.level {
             Level::Token => logp[row][token] - anchor[row][token],
             Level::Sequence => sequence(logp),
-            Level::SequenceToken => sequence(self.still) + logp[row][token] - self.still[row][token],
+            Level::SequenceToken => {
+                sequence(self.still) + logp[row][token] - self.still[row][token]
+            }
         }
         .exp()
     }
 
     fn ppo(a: f64, r: f64, low: f64, high: f64, dual: Option<f64>) -> f64 {
         let gain = (r * a).min(clip(r, low, high) * a);
-        if a < 0.0 { gain.max(dual.unwrap_or(f64::INFINITY) * a) } else { gain }
+        if a < 0.0 {
+            gain.max(dual.unwrap_or(f64::INFINITY) * a)
+        } else {
+            gain
+        }
     }
 
     /// The surrogate objective A f of a token.
@@ -77,7 +89,10 @@ impl Scalar<'_> {
         let a = self.numbers.advantages[row];
         let (l, still) = (self.logp[row][token], self.still[row][token]);
         let anchor = self.of(self.objective.anchor)[row][token];
-        let (r, r_still) = (self.ratio(&self.logp, row, token), self.ratio(self.still, row, token));
+        let (r, r_still) = (
+            self.ratio(&self.logp, row, token),
+            self.ratio(self.still, row, token),
+        );
         if let Demonstrations::Shaped { gamma } = self.objective.demonstrations
             && self.numbers.demonstrations[row] > 0.5
         {
@@ -104,7 +119,14 @@ impl Scalar<'_> {
                 let heat = if a > 0.0 { positive } else { negative };
                 a * 4.0 / heat / (1.0 + (-heat * (r - 1.0)).exp())
             }
-            Surrogate::TrustRegion { divergence, side, low, high, cap, through } => {
+            Surrogate::TrustRegion {
+                divergence,
+                side,
+                low,
+                high,
+                cap,
+                through,
+            } => {
                 let (p, q) = (still.exp(), anchor.exp());
                 let far = match divergence {
                     Divergence::Tv => (p - q).abs(),
@@ -124,7 +146,11 @@ impl Scalar<'_> {
                 }
             }
             Surrogate::Vespo { positive, negative } => {
-                let log: f64 = self.tokens(row).iter().map(|t| self.still[row][*t] - self.anchor(row, *t)).sum();
+                let log: f64 = self
+                    .tokens(row)
+                    .iter()
+                    .map(|t| self.still[row][*t] - self.anchor(row, *t))
+                    .sum();
                 let [k, lambda] = if a >= 0.0 { positive } else { negative };
                 a * log.exp().powf(k) * (lambda * (1.0 - log.exp())).exp() * l
             }
@@ -156,7 +182,9 @@ impl Scalar<'_> {
     fn weight(&self, row: usize, token: usize) -> f64 {
         let correction = &self.objective.correction;
         let high = correction.high.unwrap_or(f64::INFINITY);
-        let mut weight = correction.weight.map_or(1.0, |span| self.span(span, row, token));
+        let mut weight = correction
+            .weight
+            .map_or(1.0, |span| self.span(span, row, token));
         match correction.beyond {
             _ if correction.weight.is_none() => {}
             Beyond::Truncate => weight = clip(weight, correction.low, high),
@@ -175,13 +203,19 @@ impl Scalar<'_> {
     fn mean_weight(&self) -> f64 {
         let of_row = |row: usize| self.mean(row, |token| self.weight(row, token));
         let rows = self.rows();
-        match (self.objective.correction.normalize, self.objective.correction.weight) {
+        match (
+            self.objective.correction.normalize,
+            self.objective.correction.weight,
+        ) {
             (false, _) => 1.0,
             (true, Some(Span::Sequence | Span::Geometric)) => {
                 rows.iter().map(|row| of_row(*row)).sum::<f64>() / rows.len() as f64
             }
             (true, _) => {
-                rows.iter().map(|row| of_row(*row) * self.tokens(*row).len() as f64).sum::<f64>() / self.count()
+                rows.iter()
+                    .map(|row| of_row(*row) * self.tokens(*row).len() as f64)
+                    .sum::<f64>()
+                    / self.count()
             }
         }
     }
@@ -189,8 +223,13 @@ impl Scalar<'_> {
     fn kept(&self, row: usize, token: usize) -> bool {
         let masks = self.objective.masks;
         let informative = masks.top_entropy.is_none_or(|share| {
-            let all = self.rows().into_iter().flat_map(|row| self.tokens(row).into_iter().map(move |t| (row, t)));
-            let mut all: Vec<f64> = all.map(|(row, t)| self.numbers.recorded_entropy[row][t]).collect();
+            let all = self
+                .rows()
+                .into_iter()
+                .flat_map(|row| self.tokens(row).into_iter().map(move |t| (row, t)));
+            let mut all: Vec<f64> = all
+                .map(|(row, t)| self.numbers.recorded_entropy[row][t])
+                .collect();
             all.sort_by(f64::total_cmp);
             let at = (1.0 - share) * (all.len() - 1) as f64;
             let (below, part) = (at.floor() as usize, at.fract());
@@ -217,33 +256,58 @@ impl Scalar<'_> {
             penalty.most.map_or(value, |most| clip(value, -most, most))
         };
         let (d, still) = (self.logp[row][token] - from, self.still[row][token] - from);
-        let value =
-            if penalty.straight_through { estimate(still) + (d * d - still * still) / 2.0 } else { estimate(d) };
-        let ratio = if penalty.importance { self.ratio(&self.logp, row, token) } else { 1.0 };
+        let value = if penalty.straight_through {
+            estimate(still) + (d * d - still * still) / 2.0
+        } else {
+            estimate(d)
+        };
+        let ratio = if penalty.importance {
+            self.ratio(&self.logp, row, token)
+        } else {
+            1.0
+        };
         penalty.coefficient * value * ratio
     }
 
     fn pacs(&self, beta: f64, standing: Standing, balanced: bool) -> f64 {
         let rows = self.rows();
         let reward = |row: usize| {
-            let sum: f64 = self.tokens(row).iter().map(|t| self.logp[row][*t] - self.anchor(row, *t)).sum();
+            let sum: f64 = self
+                .tokens(row)
+                .iter()
+                .map(|t| self.logp[row][*t] - self.anchor(row, *t))
+                .sum();
             beta * sum
         };
         let cross_entropy = |row: &usize| {
             let row = *row;
-            let peers: Vec<usize> =
-                rows.iter().copied().filter(|peer| self.numbers.groups[*peer] == self.numbers.groups[row]).collect();
+            let peers: Vec<usize> = rows
+                .iter()
+                .copied()
+                .filter(|peer| self.numbers.groups[*peer] == self.numbers.groups[row])
+                .collect();
             let n = peers.len() as f64;
             let mean = peers.iter().map(|peer| reward(*peer)).sum::<f64>() / n;
-            let variance = peers.iter().map(|peer| (reward(*peer) - mean).powi(2)).sum::<f64>() / (n - 1.0);
+            let variance = peers
+                .iter()
+                .map(|peer| (reward(*peer) - mean).powi(2))
+                .sum::<f64>()
+                / (n - 1.0);
             let x = match standing {
                 Standing::Alone => reward(row),
                 Standing::LeaveOneOut => (reward(row) - mean) * n / (n - 1.0),
                 Standing::ZScore => (reward(row) - mean) / (variance.sqrt() + 1e-6),
             };
             let y = self.numbers.scores[row];
-            let same = peers.iter().filter(|peer| (self.numbers.scores[**peer] > 0.5) == (y > 0.5)).count() as f64;
-            let weight = if balanced && same < n { n / (2.0 * same) } else { 1.0 };
+            let same = peers
+                .iter()
+                .filter(|peer| (self.numbers.scores[**peer] > 0.5) == (y > 0.5))
+                .count() as f64;
+            let weight = if balanced && same < n {
+                n / (2.0 * same)
+            } else {
+                1.0
+            };
             let p = 1.0 / (1.0 + (-x).exp());
             -weight * (y * p.ln() + (1.0 - y) * (1.0 - p).ln())
         };
@@ -253,13 +317,21 @@ impl Scalar<'_> {
     fn aggregate(&self, x: impl Fn(usize, usize) -> f64) -> f64 {
         let rows = self.rows();
         let n = rows.len() as f64;
-        let sum = |row: usize| self.tokens(row).into_iter().map(|token| x(row, token)).sum::<f64>();
+        let sum = |row: usize| {
+            self.tokens(row)
+                .into_iter()
+                .map(|token| x(row, token))
+                .sum::<f64>()
+        };
         let total: f64 = rows.iter().map(|row| sum(*row)).sum();
         match self.objective.aggregation {
             Aggregation::TokenMean {} => total / self.count(),
             Aggregation::TokenSum {} => total,
             Aggregation::SeqMeanTokenMean {} => {
-                rows.iter().map(|row| sum(*row) / self.tokens(*row).len() as f64).sum::<f64>() / n
+                rows.iter()
+                    .map(|row| sum(*row) / self.tokens(*row).len() as f64)
+                    .sum::<f64>()
+                    / n
             }
             Aggregation::SeqMeanTokenSum {} => total / n,
             Aggregation::SeqMeanTokenSumNorm { length } => total / n / length.unwrap_or(5.0),
@@ -275,7 +347,11 @@ impl Scalar<'_> {
             -kept * weight * self.gain(row, token)
         };
         let mut loss = match self.objective.surrogate {
-            Surrogate::Pacs { beta, standing, balanced } => self.pacs(beta, standing, balanced),
+            Surrogate::Pacs {
+                beta,
+                standing,
+                balanced,
+            } => self.pacs(beta, standing, balanced),
             _ => self.aggregate(policy),
         };
         for penalty in &self.objective.penalties {
@@ -286,7 +362,11 @@ impl Scalar<'_> {
             for row in (0..6).filter(|row| self.imitates(*row)) {
                 for token in (0..5).filter(|token| self.numbers.mask[row][*token] > 0.5) {
                     let p = self.still[row][token].exp();
-                    let weight = if weight == Imitation::Plain { 1.0 } else { p * (1.0 - p) };
+                    let weight = if weight == Imitation::Plain {
+                        1.0
+                    } else {
+                        p * (1.0 - p)
+                    };
                     sum -= weight * self.logp[row][token];
                     count += 1.0;
                 }
@@ -296,7 +376,11 @@ impl Scalar<'_> {
         let entropy: f64 = self
             .rows()
             .iter()
-            .flat_map(|row| self.tokens(*row).into_iter().map(|t| self.numbers.entropy[*row][t]))
+            .flat_map(|row| {
+                self.tokens(*row)
+                    .into_iter()
+                    .map(|t| self.numbers.entropy[*row][t])
+            })
             .sum();
         loss - self.objective.entropy * entropy / self.count()
     }

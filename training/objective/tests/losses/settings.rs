@@ -22,28 +22,73 @@ fn presets_are_points_that_pass_their_own_checks() {
 
 #[test]
 fn an_axis_overrides_a_preset() {
-    let objective = read(r#"{"preset": "dapo", "surrogate": {"rule": "ppo", "high": 0.3}, "entropy": 0.01}"#).unwrap();
-    assert_eq!(objective.surrogate, Surrogate::Ppo { low: 0.2, high: 0.3, dual: None });
+    let objective =
+        read(r#"{"preset": "dapo", "surrogate": {"rule": "ppo", "high": 0.3}, "entropy": 0.01}"#)
+            .unwrap();
+    assert_eq!(
+        objective.surrogate,
+        Surrogate::Ppo {
+            low: 0.2,
+            high: 0.3,
+            dual: None
+        }
+    );
     assert_eq!(read("{}").unwrap(), read(r#"{"preset": "grpo"}"#).unwrap());
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
     let cases = [
-        (r#"{"preset": "gpro"}"#, "no preset is named `gpro`; there are `grpo`, `dr_grpo`"),
-        (r#"{"aggregation": {"kind": "token_mean", "length": 3}}"#, "unknown field `length`"),
+        (
+            r#"{"preset": "gpro"}"#,
+            "no preset is named `gpro`; there are `grpo`, `dr_grpo`",
+        ),
+        (
+            r#"{"aggregation": {"kind": "token_mean", "length": 3}}"#,
+            "unknown field `length`",
+        ),
         (r#"{"clip": 0.2}"#, "unknown field `clip`"),
-        (r#"{"surrogate": {"rule": "ppo", "low": -0.1}}"#, "`surrogate.low` is -0.1, and should be from 0 to 1"),
-        (r#"{"surrogate": {"rule": "ppo", "high": 0.3, "dual": 1.2}}"#, "should be at least 1 + `high`"),
-        (r#"{"surrogate": {"rule": "cispo", "low": 2, "high": 1}}"#, "should be from `low` up"),
-        (r#"{"entropy": -1}"#, "`entropy` is -1, and should be from 0 up"),
+        (
+            r#"{"surrogate": {"rule": "ppo", "low": -0.1}}"#,
+            "`surrogate.low` is -0.1, and should be from 0 to 1",
+        ),
+        (
+            r#"{"surrogate": {"rule": "ppo", "high": 0.3, "dual": 1.2}}"#,
+            "should be at least 1 + `high`",
+        ),
+        (
+            r#"{"surrogate": {"rule": "cispo", "low": 2, "high": 1}}"#,
+            "should be from `low` up",
+        ),
+        (
+            r#"{"entropy": -1}"#,
+            "`entropy` is -1, and should be from 0 up",
+        ),
         (r#"{"masks": {"top_entropy": 0}}"#, "above 0 and at most 1"),
-        (r#"{"anchor": "teacher"}"#, "`anchor` is `old` or `behaviour`"),
-        (r#"{"preset": "prime_rl", "correction": {"weight": "token"}}"#, "the ratio has that weight already"),
-        (r#"{"preset": "pacs", "demonstrations": {"kind": "shaped"}}"#, "`pacs` has no place for demonstrations"),
-        (r#"{"advantage": {"estimator": "verdict"}}"#, "needs `right`, `wrong` or both"),
-        (r#"{"advantage": {"estimator": "returns", "gamma": 1.5}}"#, "should be from 0 to 1"),
-        (r#"{"penalties": [{"from": "old", "coefficient": -1}]}"#, "`penalties.coefficient` is -1"),
+        (
+            r#"{"anchor": "teacher"}"#,
+            "`anchor` is `old` or `behaviour`",
+        ),
+        (
+            r#"{"preset": "prime_rl", "correction": {"weight": "token"}}"#,
+            "the ratio has that weight already",
+        ),
+        (
+            r#"{"preset": "pacs", "demonstrations": {"kind": "shaped"}}"#,
+            "`pacs` has no place for demonstrations",
+        ),
+        (
+            r#"{"advantage": {"estimator": "verdict"}}"#,
+            "needs `right`, `wrong` or both",
+        ),
+        (
+            r#"{"advantage": {"estimator": "returns", "gamma": 1.5}}"#,
+            "should be from 0 to 1",
+        ),
+        (
+            r#"{"penalties": [{"from": "old", "coefficient": -1}]}"#,
+            "`penalties.coefficient` is -1",
+        ),
     ];
     for (text, expected) in cases {
         let error = read(text).unwrap_err();

@@ -75,15 +75,23 @@ impl Template {
 }
 
 fn within(a: i64, b: i64, x: &Argument) -> impl Iterator<Item = i64> {
-    x.list().iter().copied().filter(move |i| (a..=b).contains(i))
+    x.list()
+        .iter()
+        .copied()
+        .filter(move |i| (a..=b).contains(i))
 }
 
-/// The first `a` items and then the last `b`, as slices of Python take them: all where there are fewer.
+/// The first `a` items and then the last `b`, as slices of Python take them: all where there are
+/// fewer.
 fn ends(a: i64, b: i64, x: &Argument) -> Value {
     let list = x.list();
     let count = |n: i64| usize::try_from(n).unwrap_or_default().min(list.len());
     let first = list.iter().take(count(a));
-    json!(first.chain(list.iter().skip(list.len() - count(b))).collect::<Vec<_>>())
+    json!(
+        first
+            .chain(list.iter().skip(list.len() - count(b)))
+            .collect::<Vec<_>>()
+    )
 }
 
 /// No two numbers give the same function: a sum from 0 would be one from 1.

@@ -13,8 +13,10 @@ pub(crate) fn normalised(set: RealSet, cx: &Context<'_>) -> Found<RealSet> {
     if set.parts.len() < 2 {
         let mut set = set;
         // An empty interval, as in (3, 1).
-        if let Some(Interval { low: Limit::At(low, low_closed), high: Limit::At(high, high_closed) }) =
-            set.parts.first()
+        if let Some(Interval {
+            low: Limit::At(low, low_closed),
+            high: Limit::At(high, high_closed),
+        }) = set.parts.first()
         {
             match scalar::compare(low, high, cx.budget)? {
                 Some(1) => set.parts.clear(),
@@ -72,9 +74,8 @@ fn lower(a: &Limit, b: &Limit, cx: &Context<'_>) -> Found<bool> {
         (Limit::Infinite, Limit::Infinite) => Some(false),
         (Limit::Infinite, _) => Some(true),
         (_, Limit::Infinite) => Some(false),
-        (Limit::At(a, a_closed), Limit::At(b, b_closed)) => {
-            scalar::compare(a, b, cx.budget)?.map(|sign| sign < 0 || sign == 0 && *a_closed && !b_closed)
-        }
+        (Limit::At(a, a_closed), Limit::At(b, b_closed)) => scalar::compare(a, b, cx.budget)?
+            .map(|sign| sign < 0 || sign == 0 && *a_closed && !b_closed),
     })
 }
 
@@ -83,9 +84,8 @@ fn higher(a: &Limit, b: &Limit, cx: &Context<'_>) -> Found<bool> {
     Ok(match (a, b) {
         (_, Limit::Infinite) => Some(false),
         (Limit::Infinite, _) => Some(true),
-        (Limit::At(a, a_closed), Limit::At(b, b_closed)) => {
-            scalar::compare(a, b, cx.budget)?.map(|sign| sign > 0 || sign == 0 && *a_closed && !b_closed)
-        }
+        (Limit::At(a, a_closed), Limit::At(b, b_closed)) => scalar::compare(a, b, cx.budget)?
+            .map(|sign| sign > 0 || sign == 0 && *a_closed && !b_closed),
     })
 }
 
@@ -94,7 +94,8 @@ fn meets(high: &Limit, low: &Limit, cx: &Context<'_>) -> Found<bool> {
     Ok(match (high, low) {
         (Limit::Infinite, _) | (_, Limit::Infinite) => Some(true),
         (Limit::At(high, high_closed), Limit::At(low, low_closed)) => {
-            scalar::compare(high, low, cx.budget)?.map(|sign| sign > 0 || sign == 0 && (*high_closed || *low_closed))
+            scalar::compare(high, low, cx.budget)?
+                .map(|sign| sign > 0 || sign == 0 && (*high_closed || *low_closed))
         }
     })
 }
@@ -115,7 +116,14 @@ pub(crate) fn united(sets: Vec<RealSet>, cx: &Context<'_>) -> Found<RealSet> {
         }
         parts.extend(set.parts);
     }
-    normalised(RealSet { subject, parts, within }, cx)
+    normalised(
+        RealSet {
+            subject,
+            parts,
+            within,
+        },
+        cx,
+    )
 }
 
 pub(crate) fn combined(op: SetOp, a: &RealSet, b: &RealSet, cx: &Context<'_>) -> Found<RealSet> {
@@ -139,10 +147,16 @@ pub(crate) fn combined(op: SetOp, a: &RealSet, b: &RealSet, cx: &Context<'_>) ->
             for hole in &b.parts {
                 let mut outside = Vec::new();
                 if let Limit::At(value, closed) = &hole.low {
-                    outside.push(Interval { low: Limit::Infinite, high: Limit::At(value.clone(), !closed) });
+                    outside.push(Interval {
+                        low: Limit::Infinite,
+                        high: Limit::At(value.clone(), !closed),
+                    });
                 }
                 if let Limit::At(value, closed) = &hole.high {
-                    outside.push(Interval { low: Limit::At(value.clone(), !closed), high: Limit::Infinite });
+                    outside.push(Interval {
+                        low: Limit::At(value.clone(), !closed),
+                        high: Limit::Infinite,
+                    });
                 }
                 match intersection(&parts, &outside, cx)? {
                     Some(left) => parts = left,
@@ -152,7 +166,14 @@ pub(crate) fn combined(op: SetOp, a: &RealSet, b: &RealSet, cx: &Context<'_>) ->
             parts
         }
     };
-    normalised(RealSet { subject, parts, within }, cx)
+    normalised(
+        RealSet {
+            subject,
+            parts,
+            within,
+        },
+        cx,
+    )
 }
 
 fn intersection(a: &[Interval], b: &[Interval], cx: &Context<'_>) -> Found<Vec<Interval>> {
@@ -163,22 +184,36 @@ fn intersection(a: &[Interval], b: &[Interval], cx: &Context<'_>) -> Found<Vec<I
     cx.budget.charge(100 * a.len() as u64 * b.len() as u64)?;
     for a in a {
         for b in b {
-            let (Some(low_first), Some(high_first)) = (lower(&a.low, &b.low, cx)?, higher(&a.high, &b.high, cx)?)
+            let (Some(low_first), Some(high_first)) =
+                (lower(&a.low, &b.low, cx)?, higher(&a.high, &b.high, cx)?)
             else {
                 return Ok(None);
             };
             let part = Interval {
-                low: if low_first { b.low.clone() } else { a.low.clone() },
-                high: if high_first { b.high.clone() } else { a.high.clone() },
+                low: if low_first {
+                    b.low.clone()
+                } else {
+                    a.low.clone()
+                },
+                high: if high_first {
+                    b.high.clone()
+                } else {
+                    a.high.clone()
+                },
             };
-            if let (Limit::At(low, low_closed), Limit::At(high, high_closed)) = (&part.low, &part.high) {
+            if let (Limit::At(low, low_closed), Limit::At(high, high_closed)) =
+                (&part.low, &part.high)
+            {
                 match scalar::compare(low, high, cx.budget)? {
                     Some(1) => continue,
                     Some(0) if !(*low_closed && *high_closed) => continue,
                     Some(_) => {}
-                    // Symbolic ends, as in `a < x < b`, are taken at their word when each came from one side.
-                    None if matches!(a.high, Limit::Infinite) && matches!(b.low, Limit::Infinite)
-                        || matches!(b.high, Limit::Infinite) && matches!(a.low, Limit::Infinite) => {}
+                    // Symbolic ends, as in `a < x < b`, are taken at their word when each came from
+                    // one side.
+                    None if matches!(a.high, Limit::Infinite)
+                        && matches!(b.low, Limit::Infinite)
+                        || matches!(b.high, Limit::Infinite)
+                            && matches!(a.low, Limit::Infinite) => {}
                     None => return Ok(None),
                 }
             }
@@ -202,7 +237,9 @@ pub(crate) fn same(a: &RealSet, b: &RealSet, cx: &Context<'_>) -> Result<bool, E
         for (a, b) in [(&a.low, &b.low), (&a.high, &b.high)] {
             let equal = match (a, b) {
                 (Limit::Infinite, Limit::Infinite) => true,
-                (Limit::At(a, a_closed), Limit::At(b, b_closed)) => a_closed == b_closed && cx.values(a, b)?,
+                (Limit::At(a, a_closed), Limit::At(b, b_closed)) => {
+                    a_closed == b_closed && cx.values(a, b)?
+                }
                 _ => false,
             };
             if !equal {

@@ -1,4 +1,5 @@
-//! One inequality as half-lines: solved where it has a name on one side, is linear in one symbol, or bounds an absolute value.
+//! One inequality as half-lines: solved where it has a name on one side, is linear in one symbol,
+//! or bounds an absolute value.
 
 use std::ops::Neg as _;
 
@@ -8,8 +9,14 @@ use crate::normal::fold;
 use crate::number::Rational;
 use crate::tree::{Expr, Function, Relation};
 
-/// One inequality, solved where it is linear in one symbol, or has a name on one side and a constant on the other.
-pub(super) fn inequality(left: &Expr, relation: Relation, right: &Expr, cx: &Context<'_>) -> Found<RealSet> {
+/// One inequality, solved where it is linear in one symbol, or has a name on one side and a
+/// constant on the other.
+pub(super) fn inequality(
+    left: &Expr,
+    relation: Relation,
+    right: &Expr,
+    cx: &Context<'_>,
+) -> Found<RealSet> {
     let (left, right) = (fold(left, cx.budget)?, fold(right, cx.budget)?);
     if !is_scalar(&left) || !is_scalar(&right) {
         return Ok(None);
@@ -31,32 +38,57 @@ pub(super) fn inequality(left: &Expr, relation: Relation, right: &Expr, cx: &Con
     } else {
         match linear(&left, &right, cx)? {
             Some((subject, value, negative)) => {
-                let relation = if negative { relation.reversed() } else { relation };
+                let relation = if negative {
+                    relation.reversed()
+                } else {
+                    relation
+                };
                 (subject, relation, value)
             }
             None => return Ok(None),
         }
     };
     let parts = half_lines(relation, value);
-    Ok(parts.map(|parts| RealSet { subject: Some(subject), ..RealSet::new(parts) }))
+    Ok(parts.map(|parts| RealSet {
+        subject: Some(subject),
+        ..RealSet::new(parts)
+    }))
 }
 
 fn half_lines(relation: Relation, value: Expr) -> Option<Vec<Interval>> {
-    let below = |value, closed| high_limit(value, closed).map(|high| Interval { low: Limit::Infinite, high });
-    let above = |value, closed| low_limit(value, closed).map(|low| Interval { low, high: Limit::Infinite });
+    let below = |value, closed| {
+        high_limit(value, closed).map(|high| Interval {
+            low: Limit::Infinite,
+            high,
+        })
+    };
+    let above = |value, closed| {
+        low_limit(value, closed).map(|low| Interval {
+            low,
+            high: Limit::Infinite,
+        })
+    };
     Some(match relation {
         Relation::Less => vec![below(value, false)?],
         Relation::LessEqual => vec![below(value, true)?],
         Relation::Greater => vec![above(value, false)?],
         Relation::GreaterEqual => vec![above(value, true)?],
         Relation::NotEqual => vec![below(value.clone(), false)?, above(value, false)?],
-        Relation::Equal => vec![Interval { low: low_limit(value.clone(), true)?, high: high_limit(value, true)? }],
+        Relation::Equal => vec![Interval {
+            low: low_limit(value.clone(), true)?,
+            high: high_limit(value, true)?,
+        }],
         _ => return None,
     })
 }
 
 /// `|x| < c` and its kind for a number c >= 0.
-fn absolute(subject: Option<&Expr>, relation: Relation, value: &Rational, cx: &Context<'_>) -> Found<RealSet> {
+fn absolute(
+    subject: Option<&Expr>,
+    relation: Relation,
+    value: &Rational,
+    cx: &Context<'_>,
+) -> Found<RealSet> {
     if value.is_negative() {
         return Ok(None);
     }
@@ -64,18 +96,30 @@ fn absolute(subject: Option<&Expr>, relation: Relation, value: &Rational, cx: &C
     let parts = match relation {
         Relation::Less | Relation::LessEqual => {
             let closed = relation == Relation::LessEqual;
-            vec![Interval { low: Limit::At(low, closed), high: Limit::At(high, closed) }]
+            vec![Interval {
+                low: Limit::At(low, closed),
+                high: Limit::At(high, closed),
+            }]
         }
         Relation::Greater | Relation::GreaterEqual => {
             let closed = relation == Relation::GreaterEqual;
             vec![
-                Interval { low: Limit::Infinite, high: Limit::At(low, closed) },
-                Interval { low: Limit::At(high, closed), high: Limit::Infinite },
+                Interval {
+                    low: Limit::Infinite,
+                    high: Limit::At(low, closed),
+                },
+                Interval {
+                    low: Limit::At(high, closed),
+                    high: Limit::Infinite,
+                },
             ]
         }
         _ => return Ok(None),
     };
-    let set = RealSet { subject: subject.cloned(), ..RealSet::new(parts) };
+    let set = RealSet {
+        subject: subject.cloned(),
+        ..RealSet::new(parts)
+    };
     normalised(set, cx)
 }
 
@@ -83,14 +127,20 @@ fn has_symbol(expr: &Expr, name: &Expr) -> bool {
     expr.any(&|part| part == name)
 }
 
-/// The one symbol of `left - right`, the value at which it vanishes, and whether its coefficient is negative, if the difference
-/// is linear in one symbol with rational coefficients.
+/// The one symbol of `left - right`, the value at which it vanishes, and whether its coefficient is
+/// negative, if the difference is linear in one symbol with rational coefficients.
 fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Found<(Expr, Expr, bool)> {
-    let difference = fold(&Expr::Sum(vec![left.clone(), right.clone().neg()]), cx.budget)?;
+    let difference = fold(
+        &Expr::Sum(vec![left.clone(), right.clone().neg()]),
+        cx.budget,
+    )?;
     let mut symbol: Option<Expr> = None;
     let one_symbol = std::cell::Cell::new(true);
     difference.any(&|part| {
-        if !matches!(part, Expr::Symbol(_) | Expr::Number(_) | Expr::Sum(_) | Expr::Product(_) | Expr::Power(_)) {
+        if !matches!(
+            part,
+            Expr::Symbol(_) | Expr::Number(_) | Expr::Sum(_) | Expr::Product(_) | Expr::Power(_)
+        ) {
             one_symbol.set(false);
         }
         false
@@ -118,15 +168,22 @@ fn linear(left: &Expr, right: &Expr, cx: &Context<'_>) -> Found<(Expr, Expr, boo
     if predicted(2).as_ref() != Some(&at2) || predicted(7).as_ref() != Some(&at7) {
         return Ok(None);
     }
-    // Two points more than a line needs: with a denominator or a square the prediction fails; an identity test settles it.
+    // Two points more than a line needs: with a denominator or a square the prediction fails; an
+    // identity test settles it.
     let line = Expr::Sum(vec![
-        Expr::Product(vec![Expr::Number(slope.clone()), Expr::Symbol(name.clone())]),
+        Expr::Product(vec![
+            Expr::Number(slope.clone()),
+            Expr::Symbol(name.clone()),
+        ]),
         Expr::Number(at0.clone()),
     ]);
     if !scalar::same(&difference, &fold(&line, cx.budget)?, cx.budget)?.0 {
         return Ok(None);
     }
-    Ok(at0.neg().div(&slope).map(|root| (Expr::Symbol(name), Expr::Number(root), slope.is_negative())))
+    Ok(at0
+        .neg()
+        .div(&slope)
+        .map(|root| (Expr::Symbol(name), Expr::Number(root), slope.is_negative())))
 }
 
 fn collect<'a>(expr: &'a Expr, names: &mut Vec<&'a str>) {

@@ -1,5 +1,5 @@
-//! Inequalities, chains, intervals, set-builder and their combinations in one form: a sorted union of intervals over the reals,
-//! ends exact, open and closed told apart.
+//! Inequalities, chains, intervals, set-builder and their combinations in one form: a sorted union
+//! of intervals over the reals, ends exact, open and closed told apart.
 
 mod algebra;
 mod inequality;
@@ -43,11 +43,18 @@ type Found<T> = Result<Option<T>, Exhausted>;
 
 impl RealSet {
     fn new(parts: Vec<Interval>) -> Self {
-        Self { subject: None, parts, within: None }
+        Self {
+            subject: None,
+            parts,
+            within: None,
+        }
     }
 
     fn all() -> Self {
-        Self::new(vec![Interval { low: Limit::Infinite, high: Limit::Infinite }])
+        Self::new(vec![Interval {
+            low: Limit::Infinite,
+            high: Limit::Infinite,
+        }])
     }
 }
 
@@ -55,8 +62,13 @@ fn is_infinite(expr: &Expr) -> Option<bool> {
     match expr {
         Expr::Constant(Constant::Infinity) => Some(true),
         Expr::Product(items) if items.iter().any(|item| is_infinite(item).is_some()) => {
-            let negative =
-                items.iter().filter(|item| item.as_number().is_some_and(crate::number::Rational::is_negative)).count();
+            let negative = items
+                .iter()
+                .filter(|item| {
+                    item.as_number()
+                        .is_some_and(crate::number::Rational::is_negative)
+                })
+                .count();
             Some(negative % 2 == 0)
         }
         _ => None,
@@ -93,7 +105,9 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
             let low = low_limit(fold(low, cx.budget)?, *open == End::Square);
             let high = high_limit(fold(high, cx.budget)?, *close == End::Square);
             match (low, high) {
-                (Some(low), Some(high)) => normalised(RealSet::new(vec![Interval { low, high }]), cx),
+                (Some(low), Some(high)) => {
+                    normalised(RealSet::new(vec![Interval { low, high }]), cx)
+                }
                 _ => Ok(None),
             }
         }
@@ -104,7 +118,10 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
                 if !is_scalar(&value) {
                     return Ok(None);
                 }
-                parts.push(Interval { low: Limit::At(value.clone(), true), high: Limit::At(value, true) });
+                parts.push(Interval {
+                    low: Limit::At(value.clone(), true),
+                    high: Limit::At(value, true),
+                });
             }
             normalised(RealSet::new(parts), cx)
         }
@@ -122,7 +139,12 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         }
         Expr::SetOp(op, items) => {
             let mut items = items.iter();
-            let Some(mut total) = items.next().map(|item| part(item, cx)).transpose()?.flatten() else {
+            let Some(mut total) = items
+                .next()
+                .map(|item| part(item, cx))
+                .transpose()?
+                .flatten()
+            else {
                 return Ok(None);
             };
             for item in items {
@@ -138,7 +160,9 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         }
         // `\{x | x < 3\} - \{1\}`
         Expr::Sum(items) => {
-            let ([first, Expr::Product(second)] | [Expr::Product(second), first]) = items.as_slice() else {
+            let ([first, Expr::Product(second)] | [Expr::Product(second), first]) =
+                items.as_slice()
+            else {
                 return Ok(None);
             };
             let [sign, second] = second.as_slice() else {
@@ -172,7 +196,11 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
                 let Some(next) = of(condition, cx)? else {
                     return Ok(None);
                 };
-                if next.subject.as_ref().is_some_and(|subject| subject != member) {
+                if next
+                    .subject
+                    .as_ref()
+                    .is_some_and(|subject| subject != member)
+                {
                     return Ok(None);
                 }
                 match combined(SetOp::Intersection, &total, &next, cx)? {
@@ -186,7 +214,8 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         Expr::Chain(sides, relations) => chain(sides, relations, cx),
         // `(-∞, 1), (2, ∞)` side by side: at least one is an interval and no point.
         Expr::List(items)
-            if items.iter().all(|item| matches!(item, Expr::Bracket(..))) && items.iter().any(is_interval) =>
+            if items.iter().all(|item| matches!(item, Expr::Bracket(..)))
+                && items.iter().any(is_interval) =>
         {
             of(&Expr::SetOp(SetOp::Union, items.clone()), cx)
         }
@@ -194,7 +223,8 @@ pub(crate) fn of(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
             // `x > 0, x < 3`
             let mut total: Option<RealSet> = None;
             for item in items {
-                if !matches!(item, Expr::Chain(_, relations) if !relations.contains(&Relation::Equal)) {
+                if !matches!(item, Expr::Chain(_, relations) if !relations.contains(&Relation::Equal))
+                {
                     return Ok(None);
                 }
                 let Some(next) = of(item, cx)? else {
@@ -222,16 +252,21 @@ fn part(expr: &Expr, cx: &Context<'_>) -> Found<RealSet> {
         && is_scalar(value)
     {
         let found = of(&Expr::Set(vec![value.clone()]), cx)?;
-        return Ok(found.map(|found| RealSet { subject: Some(name.clone()), ..found }));
+        return Ok(found.map(|found| RealSet {
+            subject: Some(name.clone()),
+            ..found
+        }));
     }
     of(expr, cx)
 }
 
-/// Whether two values in brackets are certainly an interval: an end is infinite, or the ends differ.
+/// Whether two values in brackets are certainly an interval: an end is infinite, or the ends
+/// differ.
 fn is_interval(expr: &Expr) -> bool {
     match expr {
         Expr::Bracket(open, items, close) => {
-            items.len() == 2 && (open != close || items.iter().any(|item| is_infinite(item).is_some()))
+            items.len() == 2
+                && (open != close || items.iter().any(|item| is_infinite(item).is_some()))
         }
         _ => false,
     }
@@ -280,13 +315,17 @@ fn chain(sides: &[Expr], relations: &[Relation], cx: &Context<'_>) -> Found<Real
             };
             let found = combined(SetOp::Difference, &RealSet::all(), &set, cx)?;
             let subject = fold(member, cx.budget)?;
-            Ok(found.map(|found| RealSet { subject: Some(subject), ..found }))
+            Ok(found.map(|found| RealSet {
+                subject: Some(subject),
+                ..found
+            }))
         }
         (_, relations)
-            if relations
+            if relations.iter().all(|relation| {
+                relation.is_order() || matches!(relation, Relation::NotEqual | Relation::Equal)
+            }) && relations
                 .iter()
-                .all(|relation| relation.is_order() || matches!(relation, Relation::NotEqual | Relation::Equal))
-                && relations.iter().any(|relation| *relation != Relation::Equal) =>
+                .any(|relation| *relation != Relation::Equal) =>
         {
             let mut total: Option<RealSet> = None;
             for (pair, relation) in sides.windows(2).zip(relations) {

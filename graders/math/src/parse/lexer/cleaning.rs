@@ -1,4 +1,5 @@
-//! Undoes, before any token is read, damage and spelling that the lexer would need characters of their own for.
+//! Undoes, before any token is read, damage and spelling that the lexer would need characters of
+//! their own for.
 
 use std::borrow::Cow;
 use std::iter::Peekable;
@@ -6,8 +7,9 @@ use std::str::Chars;
 
 use super::super::names;
 
-/// Undoes damage and spelling that would need characters of their own in the lexer: full-width and styled characters, raised and
-/// lowered digits, HTML, escapes that a JSON or Python reader took away, doubled backslashes.
+/// Undoes damage and spelling that would need characters of their own in the lexer: full-width and
+/// styled characters, raised and lowered digits, HTML, escapes that a JSON or Python reader took
+/// away, doubled backslashes.
 pub(crate) fn cleaned(text: &str) -> Cow<'_, str> {
     match undamaged(text) {
         Cow::Borrowed(text) => with_points(text),
@@ -25,7 +27,9 @@ fn with_points(text: &str) -> Cow<'_, str> {
     let places = after.bytes().take_while(u8::is_ascii_digit).count();
     let whole = before.bytes().rev().take_while(u8::is_ascii_digit).count();
     let zero = whole == 1 && before.ends_with('0');
-    let pointed = before.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with('.');
+    let pointed = before
+        .trim_end_matches(|c: char| c.is_ascii_digit())
+        .ends_with('.');
     if whole == 0 || places == 0 || places == 3 && !zero || pointed {
         return Cow::Borrowed(text);
     }
@@ -39,18 +43,22 @@ fn is_damage(byte: u8) -> bool {
 
 /// Whether a character has another spelling in the lexer.
 fn is_foreign(c: char) -> bool {
-    u8::try_from(c).is_ok_and(is_damage) || !c.is_ascii() && plain(c).is_some() || names::script(c).is_some()
+    u8::try_from(c).is_ok_and(is_damage)
+        || !c.is_ascii() && plain(c).is_some()
+        || names::script(c).is_some()
 }
 
 /// The usual spelling of a character.
 fn plain(c: char) -> Option<Cow<'static, str>> {
-    let letter =
-        |from: u32, first: char| char::from_u32(u32::from(first) + from).map(|letter| Cow::Owned(String::from(letter)));
+    let letter = |from: u32, first: char| {
+        char::from_u32(u32::from(first) + from).map(|letter| Cow::Owned(String::from(letter)))
+    };
     match c {
         '\u{3000}' => Some(Cow::Borrowed(" ")),
         '。' => Some(Cow::Borrowed(".")),
         '\u{ff01}'..='\u{ff5e}' => letter(u32::from(c) - 0xff01, '!'),
-        // Mathematical alphabets of 26 capitals and 26 small letters each, then alphabets of digits.
+        // Mathematical alphabets of 26 capitals and 26 small letters each, then alphabets of
+        // digits.
         '\u{1d400}'..='\u{1d6a3}' => match (u32::from(c) - 0x1d400) % 52 {
             small @ 26.. => letter(small - 26, 'a'),
             capital => letter(capital, 'A'),
@@ -67,8 +75,13 @@ fn plain(c: char) -> Option<Cow<'static, str>> {
 
 fn undamaged(text: &str) -> Cow<'_, str> {
     let escaped = || text.contains("\\\\{") || text.contains("\\\\%");
-    let doubled = text.contains("\\\\") && (text.contains("\\\\begin") || escaped() && !text.contains("\\\\\\"));
-    let foreign = if text.is_ascii() { text.bytes().any(is_damage) } else { text.contains(is_foreign) };
+    let doubled = text.contains("\\\\")
+        && (text.contains("\\\\begin") || escaped() && !text.contains("\\\\\\"));
+    let foreign = if text.is_ascii() {
+        text.bytes().any(is_damage)
+    } else {
+        text.contains(is_foreign)
+    };
     if !foreign && !doubled && !text.contains('<') {
         return Cow::Borrowed(text);
     }
@@ -87,7 +100,9 @@ fn undamaged(text: &str) -> Cow<'_, str> {
                     '\t' => 't',
                     _ => 'r',
                 };
-                let end = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+                let end = after
+                    .find(|c: char| !c.is_ascii_alphabetic())
+                    .unwrap_or(after.len());
                 let mut name = String::from(letter);
                 name.push_str(after.get(..end).unwrap_or_default());
                 if end > 0 && names::command(&name).is_some() {
@@ -115,13 +130,23 @@ fn undamaged(text: &str) -> Cow<'_, str> {
         }
     }
     if clean.contains("<sup>") || clean.contains("<sub>") {
-        clean = clean.replace("<sup>", "^{").replace("<sub>", "_{").replace("</sup>", "}").replace("</sub>", "}");
+        clean = clean
+            .replace("<sup>", "^{")
+            .replace("<sub>", "_{")
+            .replace("</sup>", "}")
+            .replace("</sub>", "}");
     }
     Cow::Owned(clean)
 }
 
-/// `x²³` as `x^{23}`, and `³⁄₄`, where nothing is raised, as `3/4`. Returns how many bytes were read.
-fn script(first: char, superscript: bool, rest: &mut Peekable<Chars<'_>>, clean: &mut String) -> usize {
+/// `x²³` as `x^{23}`, and `³⁄₄`, where nothing is raised, as `3/4`. Returns how many bytes were
+/// read.
+fn script(
+    first: char,
+    superscript: bool,
+    rest: &mut Peekable<Chars<'_>>,
+    clean: &mut String,
+) -> usize {
     let mut read = 0;
     let mut run = String::from(first);
     let mut more = |rest: &mut Peekable<Chars<'_>>, run: &mut String, wanted: bool| {
@@ -141,7 +166,11 @@ fn script(first: char, superscript: bool, rest: &mut Peekable<Chars<'_>>, clean:
         more(&mut ahead, &mut below, false);
         if !below.is_empty() {
             *rest = ahead;
-            let gap = if clean.ends_with(|c: char| c.is_ascii_digit()) { " " } else { "" };
+            let gap = if clean.ends_with(|c: char| c.is_ascii_digit()) {
+                " "
+            } else {
+                ""
+            };
             clean.push_str(&format!("{gap}{run}/{below}"));
             return read + '⁄'.len_utf8();
         }

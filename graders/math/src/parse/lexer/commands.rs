@@ -12,13 +12,17 @@ impl<'a> Lexer<'a> {
         };
         if next.is_ascii_alphabetic() {
             let after = rest.get(1..).unwrap_or_default();
-            let len = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+            let len = after
+                .find(|c: char| !c.is_ascii_alphabetic())
+                .unwrap_or(after.len());
             return self.command(after.get(..len).unwrap_or_default());
         }
         match next {
             '\\' => {
                 let after = rest.get(2..).unwrap_or_default();
-                let len = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+                let len = after
+                    .find(|c: char| !c.is_ascii_alphabetic())
+                    .unwrap_or(after.len());
                 let name = after.get(..len).unwrap_or_default();
                 if self.environments == 0 && len > 1 && names::command(name).is_some() {
                     // A doubled backslash before a command.
@@ -29,9 +33,9 @@ impl<'a> Lexer<'a> {
                     let rest = self.rest();
                     if rest.starts_with('[')
                         && let Some(end) = rest.find(']')
-                        && rest
-                            .get(1..end)
-                            .is_some_and(|size| size.ends_with("pt") || size.ends_with("em") || size.ends_with("ex"))
+                        && rest.get(1..end).is_some_and(|size| {
+                            size.ends_with("pt") || size.ends_with("em") || size.ends_with("ex")
+                        })
                     {
                         self.skip(end + 1);
                     }
@@ -110,7 +114,8 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// The range inside the braces that start here, white space before them skipped; `at` is moved to the brace.
+    /// The range inside the braces that start here, white space before them skipped; `at` is moved
+    /// to the brace.
     fn braced(&mut self) -> Option<(usize, usize)> {
         let rest = self.rest();
         let trimmed = rest.trim_start();
@@ -228,9 +233,21 @@ impl<'a> Lexer<'a> {
         // Lines one below another: each is a statement of its own.
         if matches!(
             name.trim_end_matches('*'),
-            "align" | "aligned" | "alignat" | "gathered" | "equation" | "gather" | "split" | "multline" | "eqnarray"
+            "align"
+                | "aligned"
+                | "alignat"
+                | "gathered"
+                | "equation"
+                | "gather"
+                | "split"
+                | "multline"
+                | "eqnarray"
         ) {
-            self.alignments = if begins { self.alignments + 1 } else { self.alignments.saturating_sub(1) };
+            self.alignments = if begins {
+                self.alignments + 1
+            } else {
+                self.alignments.saturating_sub(1)
+            };
             return;
         }
         if begins {
@@ -240,7 +257,9 @@ impl<'a> Lexer<'a> {
                 let columns = self.text.get(from..to).unwrap_or_default();
                 let is_spec = name.starts_with("array") || name.starts_with("tabular");
                 if is_spec
-                    && columns.bytes().all(|b| matches!(b, b'l' | b'c' | b'r' | b'|' | b' ' | b'@' | b'{' | b'}'))
+                    && columns
+                        .bytes()
+                        .all(|b| matches!(b, b'l' | b'c' | b'r' | b'|' | b' ' | b'@' | b'{' | b'}'))
                 {
                     self.at = to + 1;
                 }

@@ -1,6 +1,8 @@
-//! From text to tokens. Knows spelling (LaTeX, ASCII, Unicode, what damaged escapes look like); refuses to know grammar.
+//! From text to tokens. Knows spelling (LaTeX, ASCII, Unicode, what damaged escapes look like);
+//! refuses to know grammar.
 //!
-//! One pass, no look behind further than the token before: 200,000 characters take about two milliseconds.
+//! One pass, no look behind further than the token before: 200,000 characters take about two
+//! milliseconds.
 
 mod cleaning;
 mod commands;
@@ -12,13 +14,15 @@ use super::token::{Kind, Shape, Token};
 use super::{call, names};
 use crate::tree::{End, Relation};
 
-/// Longest argument read ahead as a whole, in bytes; longer ones are groups like any other. Keeps nested arguments linear.
+/// Longest argument read ahead as a whole, in bytes; longer ones are groups like any other. Keeps
+/// nested arguments linear.
 const LONGEST_ARGUMENT: usize = 400;
 
 /// Longest name looked up as a command, in bytes.
 const LONGEST_NAME: usize = 32;
 
-/// Most tokens of one text, redundant brackets included: 20,000 nested ones are read. 65,536 take 12 ms.
+/// Most tokens of one text, redundant brackets included: 20,000 nested ones are read. 65,536 take
+/// 12 ms.
 pub(crate) const MAX_TOKENS: usize = 1 << 16;
 
 /// Most unknown commands of one text whose beginning is looked up, as in `\\quadx`.
@@ -61,7 +65,10 @@ pub(crate) fn lex(text: &str, commas: Commas) -> Lexed<'_> {
         guesses: MAX_GUESSES,
     };
     lexer.run(text.len());
-    Lexed { tokens: lexer.tokens, joined_by_comma: lexer.joined_by_comma }
+    Lexed {
+        tokens: lexer.tokens,
+        joined_by_comma: lexer.joined_by_comma,
+    }
 }
 
 struct Lexer<'a> {
@@ -77,7 +84,8 @@ struct Lexer<'a> {
     environments: usize,
     /// Open environments whose lines are statements.
     alignments: usize,
-    /// Commands that still wait for arguments of one token: depth of braces they stand at, how many are missing.
+    /// Commands that still wait for arguments of one token: depth of braces they stand at, how many
+    /// are missing.
     arguments: Vec<(usize, u8)>,
     joined_by_comma: bool,
     /// A `\left` or `\right` stands before: opens, closes.
@@ -94,7 +102,12 @@ impl<'a> Lexer<'a> {
     fn push(&mut self, kind: Kind<'a>, len: usize) {
         let start = self.at;
         self.at += len;
-        self.tokens.push(Token { kind, start, end: self.at, spaced: std::mem::take(&mut self.spaced) });
+        self.tokens.push(Token {
+            kind,
+            start,
+            end: self.at,
+            spaced: std::mem::take(&mut self.spaced),
+        });
         self.sized = None;
     }
 
@@ -135,12 +148,19 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// A run of letters. Where LaTeX takes one token, in `\frac ab` and `x^nn`, a run of factors gives its first letter.
+    /// A run of letters. Where LaTeX takes one token, in `\frac ab` and `x^nn`, a run of factors
+    /// gives its first letter.
     fn letters(&mut self) {
         let argument = self.argument_started();
-        let raised = matches!(self.tokens.last().map(|token| token.kind), Some(Kind::Caret | Kind::Underscore));
+        let raised = matches!(
+            self.tokens.last().map(|token| token.kind),
+            Some(Kind::Caret | Kind::Underscore)
+        );
         let rest = self.rest();
-        let len = rest.bytes().position(|byte| !byte.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let len = rest
+            .bytes()
+            .position(|byte| !byte.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
         let word = rest.get(..len).unwrap_or_default();
         // A backslash was lost.
         if word == "frac" && rest.get(len..).is_some_and(|tail| tail.starts_with('{')) {
@@ -151,12 +171,25 @@ impl<'a> Lexer<'a> {
         if word == "mod" {
             return self.push(Kind::Command("mod"), len);
         }
-        let after_bracket = matches!(self.tokens.last().map(|token| token.kind), Some(Kind::Close(Shape::End(_))));
-        if word == "U" && after_bracket && rest.get(1..).is_some_and(|tail| tail.trim_start().starts_with(['(', '['])) {
+        let after_bracket = matches!(
+            self.tokens.last().map(|token| token.kind),
+            Some(Kind::Close(Shape::End(_)))
+        );
+        if word == "U"
+            && after_bracket
+            && rest
+                .get(1..)
+                .is_some_and(|tail| tail.trim_start().starts_with(['(', '[']))
+        {
             return self.push(Kind::Command("cup"), len);
         }
-        let factors = call::is_run(word) && !matches!(word, "th" | "st" | "nd" | "rd" | "max" | "min");
-        let len = if (argument || raised) && factors { 1 } else { len };
+        let factors =
+            call::is_run(word) && !matches!(word, "th" | "st" | "nd" | "rd" | "max" | "min");
+        let len = if (argument || raised) && factors {
+            1
+        } else {
+            len
+        };
         self.push(Kind::Word(rest.get(..len).unwrap_or_default()), len);
     }
 
@@ -166,7 +199,11 @@ impl<'a> Lexer<'a> {
         let (kind, len) = match c {
             '+' if starts("+-") || starts("+/-") => {
                 let len = if starts("+-") { 2 } else { 3 };
-                if starts("+/-") { (Kind::PlusMinus, len) } else { (Kind::Plus, 1) }
+                if starts("+/-") {
+                    (Kind::PlusMinus, len)
+                } else {
+                    (Kind::Plus, 1)
+                }
             }
             '+' => (Kind::Plus, 1),
             '-' if starts("->") => (Kind::Relation(Relation::Maps), 2),

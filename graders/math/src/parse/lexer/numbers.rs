@@ -34,20 +34,39 @@ impl Lexer<'_> {
             self.push(Kind::Underscore, 0);
         }
         if let Some(len) = based(bytes) {
-            return self.push(Kind::Number { text: rest.get(..len).unwrap_or_default(), point: None }, len);
+            return self.push(
+                Kind::Number {
+                    text: rest.get(..len).unwrap_or_default(),
+                    point: None,
+                },
+                len,
+            );
         }
-        let digits =
-            |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+        let digits = |from: usize| {
+            bytes
+                .get(from..)
+                .unwrap_or_default()
+                .iter()
+                .take_while(|b| b.is_ascii_digit())
+                .count()
+        };
         let mut len = digits(0);
         if (1..=3).contains(&len) && bytes.first() != Some(&b'0') {
             len = self.grouped(rest, len);
         }
         if let Some((whole, all)) = continental(bytes) {
             let point = (whole < all).then_some(whole);
-            return self.push(Kind::Number { text: rest.get(..all).unwrap_or_default(), point }, all);
+            return self.push(
+                Kind::Number {
+                    text: rest.get(..all).unwrap_or_default(),
+                    point,
+                },
+                all,
+            );
         }
         let mut point = None;
-        let is_point = bytes.get(len) == Some(&b'.') || bytes.get(len) == Some(&b',') && self.commas == Commas::Decimal;
+        let is_point = bytes.get(len) == Some(&b'.')
+            || bytes.get(len) == Some(&b',') && self.commas == Commas::Decimal;
         let fraction = digits(len + 1);
         if is_point && fraction > 0 {
             point = Some(len);
@@ -66,19 +85,30 @@ impl Lexer<'_> {
         self.push(Kind::Number { text, point }, len);
     }
 
-    /// Whether the digits here are glued to a letter that no number stands before: `x1`, `C2H4`, `log2`, but not `3x10`.
+    /// Whether the digits here are glued to a letter that no number stands before: `x1`, `C2H4`,
+    /// `log2`, but not `3x10`.
     fn names_with_digits(&self) -> bool {
         let kind = |back: usize| {
-            self.tokens.len().checked_sub(back).and_then(|at| self.tokens.get(at)).map(|token| token.kind)
+            self.tokens
+                .len()
+                .checked_sub(back)
+                .and_then(|at| self.tokens.get(at))
+                .map(|token| token.kind)
         };
         let glued = self.tokens.last().is_some_and(|token| token.end == self.at) && !self.spaced;
         let Some(Kind::Word(word)) = kind(1).filter(|_| glued) else {
             return false;
         };
-        let named = word == "log" || call::is_run(word) || word.len() == 1 && !matches!(word, "e" | "i" | "d");
-        let counted = matches!(kind(2), Some(Kind::Number { .. })) && kind(3) != Some(Kind::Underscore);
+        let named = word == "log"
+            || call::is_run(word)
+            || word.len() == 1 && !matches!(word, "e" | "i" | "d");
+        let counted =
+            matches!(kind(2), Some(Kind::Number { .. })) && kind(3) != Some(Kind::Underscore);
         // `n2^n` is n times a power of two.
-        let whole = !self.rest().trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['.', '^']);
+        let whole = !self
+            .rest()
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .starts_with(['.', '^']);
         named && !counted && whole && !matches!(kind(2), Some(Kind::Caret | Kind::Underscore))
     }
 
@@ -109,14 +139,26 @@ impl Lexer<'_> {
             " ",
         ];
         let next = rest.as_bytes().get(len);
-        if !next.is_some_and(|next| matches!(next, b'{' | b',' | b'\\' | b' ' | b'~' | b'\'') || !next.is_ascii()) {
+        if !next.is_some_and(|next| {
+            matches!(next, b'{' | b',' | b'\\' | b' ' | b'~' | b'\'') || !next.is_ascii()
+        }) {
             return len;
         }
-        for separator in SEPARATORS.iter().filter(|separator| separator.as_bytes().first() == next) {
+        for separator in SEPARATORS
+            .iter()
+            .filter(|separator| separator.as_bytes().first() == next)
+        {
             let plain = *separator == ",";
             // Nobody writes 5 as `005`: such digits are the thousands of a number.
             let zeros = rest.get(len..).is_some_and(|tail| {
-                tail.starts_with(",0") && tail.bytes().skip(1).take(4).take_while(u8::is_ascii_digit).count() == 3
+                tail.starts_with(",0")
+                    && tail
+                        .bytes()
+                        .skip(1)
+                        .take(4)
+                        .take_while(u8::is_ascii_digit)
+                        .count()
+                        == 3
             });
             if plain
                 && (self.commas == Commas::Decimal
@@ -163,14 +205,28 @@ fn based(bytes: &[u8]) -> Option<usize> {
         b'b' | b'B' => 2,
         _ => return None,
     };
-    let digits = bytes.iter().skip(2).take_while(|byte| char::from(**byte).is_digit(base)).count();
-    let ends = !bytes.get(2 + digits).is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
+    let digits = bytes
+        .iter()
+        .skip(2)
+        .take_while(|byte| char::from(**byte).is_digit(base))
+        .count();
+    let ends = !bytes
+        .get(2 + digits)
+        .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'.');
     (digits > 0 && ends).then_some(2 + digits)
 }
 
-/// Length of a number whose thousands are set off by points, as in `1.234.567` or `12.345,67`: of its whole part, and of all.
+/// Length of a number whose thousands are set off by points, as in `1.234.567` or `12.345,67`: of
+/// its whole part, and of all.
 fn continental(bytes: &[u8]) -> Option<(usize, usize)> {
-    let digits = |from: usize| bytes.get(from..).unwrap_or_default().iter().take_while(|b| b.is_ascii_digit()).count();
+    let digits = |from: usize| {
+        bytes
+            .get(from..)
+            .unwrap_or_default()
+            .iter()
+            .take_while(|b| b.is_ascii_digit())
+            .count()
+    };
     let mut whole = digits(0);
     if !(1..=3).contains(&whole) || bytes.first() == Some(&b'0') {
         return None;
@@ -180,8 +236,16 @@ fn continental(bytes: &[u8]) -> Option<(usize, usize)> {
         whole += 4;
         groups += 1;
     }
-    let places = if bytes.get(whole) == Some(&b',') { digits(whole + 1) } else { 0 };
-    let all = if places > 0 && places != 3 { whole + 1 + places } else { whole };
+    let places = if bytes.get(whole) == Some(&b',') {
+        digits(whole + 1)
+    } else {
+        0
+    };
+    let all = if places > 0 && places != 3 {
+        whole + 1 + places
+    } else {
+        whole
+    };
     let ends = !matches!(bytes.get(all), Some(b'.' | b',') if bytes.get(all + 1).is_some_and(u8::is_ascii_digit));
     (ends && (groups > 1 || groups == 1 && all > whole)).then_some((whole, all))
 }

@@ -21,7 +21,11 @@ pub(super) fn leading(text: &str) -> Option<(Expr, &str)> {
     for (name, parts) in [("百分之", 100), ("千分之", 1_000)] {
         if let Some((share, rest)) = text.strip_prefix(name).and_then(numeral) {
             let percent = || Expr::Percent(Box::new(Expr::Number(share.clone())));
-            let value = if parts == 100 { percent() } else { Expr::Number(share.div(&Rational::small(parts))?) };
+            let value = if parts == 100 {
+                percent()
+            } else {
+                Expr::Number(share.div(&Rational::small(parts))?)
+            };
             return Some((value, rest));
         }
     }
@@ -55,21 +59,34 @@ fn digit(c: char) -> Option<i64> {
     if c == '〇' {
         return Some(0);
     }
-    "零一二三四五六七八九".chars().position(|own| own == c).and_then(|value| i64::try_from(value).ok())
+    "零一二三四五六七八九"
+        .chars()
+        .position(|own| own == c)
+        .and_then(|value| i64::try_from(value).ok())
 }
 
 /// A whole number in Chinese numerals or digits.
 fn numeral(text: &str) -> Option<(Rational, &str)> {
-    let ascii = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let ascii = text
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(text.len());
     if ascii > 0 {
-        return Some((crate::parse::decimal(text.get(..ascii)?)?, text.get(ascii..)?));
+        return Some((
+            crate::parse::decimal(text.get(..ascii)?)?,
+            text.get(ascii..)?,
+        ));
     }
     let in_numeral = |c: char| digit(c).is_some() || "十百千万亿".contains(c);
     let end = text.find(|c| !in_numeral(c)).unwrap_or(text.len());
-    let (run, rest) = text.split_at_checked(end).filter(|(run, _)| !run.is_empty())?;
+    let (run, rest) = text
+        .split_at_checked(end)
+        .filter(|(run, _)| !run.is_empty())?;
     // `二〇二四`
     if run.chars().all(|c| digit(c).is_some()) {
-        let digits: Option<String> = run.chars().map(|c| digit(c).map(|digit| digit.to_string())).collect();
+        let digits: Option<String> = run
+            .chars()
+            .map(|c| digit(c).map(|digit| digit.to_string()))
+            .collect();
         return Some((crate::parse::decimal(&digits?)?, rest));
     }
     let (mut total, mut section, mut last) = (0i64, 0i64, None::<i64>);
@@ -102,5 +119,7 @@ fn numeral(text: &str) -> Option<(Rational, &str)> {
     if last.is_some() && unit > 10 {
         return None;
     }
-    total.checked_add(section + last.unwrap_or(0)).map(|value| (Rational::small(value), rest))
+    total
+        .checked_add(section + last.unwrap_or(0))
+        .map(|value| (Rational::small(value), rest))
 }

@@ -1,5 +1,6 @@
-//! Numbers written in words: English in full; French, German and Spanish as far as small numbers go; Chinese numerals; and the words
-//! that multiply a number written in digits. Refuses what only begins with a number: a sentence is words.
+//! Numbers written in words: English in full; French, German and Spanish as far as small numbers
+//! go; Chinese numerals; and the words that multiply a number written in digits. Refuses what only
+//! begins with a number: a sentence is words.
 
 mod chinese;
 mod table;
@@ -15,10 +16,14 @@ pub(crate) fn leading(text: &str) -> Option<(Expr, &str)> {
         return Some((value, rest.trim_start()));
     }
     // Formulas begin with letters, too.
-    let first = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
+    let first = text
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(text.len());
     if first == 0
         || first == 1 && !text.starts_with(['a', 'A'])
-        || text.get(first..).is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '-']))
+        || text
+            .get(first..)
+            .is_some_and(|rest| !rest.is_empty() && !rest.starts_with([' ', '-']))
     {
         return None;
     }
@@ -34,9 +39,11 @@ pub(crate) fn counts(word: &str) -> bool {
         || factor(word).is_some()
         || share(word).is_some()
         || matches!(word, "cent" | "prozent" | "ciento" | "percentage")
-        || word
-            .chars()
-            .any(|c| "零〇一二两三四五六七八九十百千万亿半".contains(c) || word.starts_with("分之") || c == '成')
+        || word.chars().any(|c| {
+            "零〇一二两三四五六七八九十百千万亿半".contains(c)
+                || word.starts_with("分之")
+                || c == '成'
+        })
 }
 
 /// What a word after a number makes of it.
@@ -48,10 +55,26 @@ pub(crate) enum Multiplier {
     Times(Rational),
 }
 
-/// Hundredths and thousandths at the beginning of what stands after a number, and what comes after them.
+/// Hundredths and thousandths at the beginning of what stands after a number, and what comes after
+/// them.
 pub(crate) fn percentage(text: &str) -> Option<(Multiplier, &str)> {
-    const NAMES: &[&str] = &["percent", "per cent", "pour cent", "prozent", "por ciento", "pct", "%"];
-    const THOUSANDTHS: &[&str] = &["‰", "per mille", "per mil", "promille", "pour mille", "por mil"];
+    const NAMES: &[&str] = &[
+        "percent",
+        "per cent",
+        "pour cent",
+        "prozent",
+        "por ciento",
+        "pct",
+        "%",
+    ];
+    const THOUSANDTHS: &[&str] = &[
+        "‰",
+        "per mille",
+        "per mil",
+        "promille",
+        "pour mille",
+        "por mil",
+    ];
     let after = |names: &[&str]| {
         names.iter().find_map(|name| {
             let head = text.get(..name.len())?;
@@ -62,7 +85,9 @@ pub(crate) fn percentage(text: &str) -> Option<(Multiplier, &str)> {
     };
     after(NAMES)
         .map(|rest| (Multiplier::Percent, rest))
-        .or_else(|| after(THOUSANDTHS).map(|rest| (Multiplier::Times(Rational::ratio(1, 1_000)), rest)))
+        .or_else(|| {
+            after(THOUSANDTHS).map(|rest| (Multiplier::Times(Rational::ratio(1, 1_000)), rest))
+        })
 }
 
 /// A multiplying word at the beginning of what stands after a number, and what comes after it.
@@ -70,21 +95,37 @@ pub(crate) fn multiplier(text: &str) -> Option<(Multiplier, &str)> {
     if let Some(found) = percentage(text) {
         return Some(found);
     }
-    for (sign, power) in
-        [("万亿", 12), ("百万", 6), ("千万", 7), ("十万", 5), ("万", 4), ("亿", 8), ("千", 3), ("百", 2), ("成", -1)]
-    {
+    for (sign, power) in [
+        ("万亿", 12),
+        ("百万", 6),
+        ("千万", 7),
+        ("十万", 5),
+        ("万", 4),
+        ("亿", 8),
+        ("千", 3),
+        ("百", 2),
+        ("成", -1),
+    ] {
         if let Some(rest) = text.strip_prefix(sign) {
-            return Some((Multiplier::Times(Rational::small(10).pow(power, 64)?), rest.trim_start()));
+            return Some((
+                Multiplier::Times(Rational::small(10).pow(power, 64)?),
+                rest.trim_start(),
+            ));
         }
     }
-    let end = text.find(|c: char| !c.is_alphabetic()).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(text.len());
     let word = text.get(..end)?.to_lowercase();
     let value = factor(&word)
         .map(Rational::small)
         .or_else(|| share(&word))
         .or_else(|| denominator(&word).map(|parts| Rational::ratio(1, parts)))?;
     let rest = text.get(end..)?.trim_start();
-    let rest = ["of a ", "of ", "de "].iter().find_map(|of| rest.strip_prefix(of)).unwrap_or(rest);
+    let rest = ["of a ", "of ", "de "]
+        .iter()
+        .find_map(|of| rest.strip_prefix(of))
+        .unwrap_or(rest);
     Some((Multiplier::Times(value), rest))
 }
 
@@ -117,7 +158,10 @@ impl<'a> Words<'a> {
 
     /// What comes after the first `count` words.
     fn after(&self, count: usize) -> &'a str {
-        let end = count.checked_sub(1).and_then(|last| self.words.get(last)).map_or(0, |(_, end)| *end);
+        let end = count
+            .checked_sub(1)
+            .and_then(|last| self.words.get(last))
+            .map_or(0, |(_, end)| *end);
         self.text.get(end..).unwrap_or_default().trim_start()
     }
 
@@ -150,7 +194,10 @@ impl<'a> Words<'a> {
 
     /// `three quarters`, `a half`, `ein Drittel`, `half`.
     fn fraction(&self, at: usize) -> Option<(Rational, usize)> {
-        if matches!(self.word(at), "half" | "halb" | "medio" | "demi" | "media" | "demie") {
+        if matches!(
+            self.word(at),
+            "half" | "halb" | "medio" | "demi" | "media" | "demie"
+        ) {
             return Some((Rational::ratio(1, 2), at + 1));
         }
         let (parts, next) = match self.word(at) {
@@ -203,7 +250,9 @@ impl<'a> Words<'a> {
                 Some(1_000) if !any && matches!(word, "mille" | "mil" | "tausend") => {
                     (total, scale) = (1_000, 1_000);
                 }
-                Some(12 | 20 | 144) if any && total == 0 && matches!(word, "dozen" | "score" | "gross") => {
+                Some(12 | 20 | 144)
+                    if any && total == 0 && matches!(word, "dozen" | "score" | "gross") =>
+                {
                     return group.checked_mul(times?).map(|value| (value, at + 1));
                 }
                 Some(times @ 1_000..) if group > 0 && times < scale => {
@@ -214,7 +263,9 @@ impl<'a> Words<'a> {
                     let next = simple(self.word(at + 1)).unwrap_or(0);
                     let joins = match word {
                         "and" => any && group % 100 == 0 && (group > 0 || total > 0) && next > 0,
-                        "et" | "y" => group % 100 >= 20 && group % 10 == 0 && (1..=11).contains(&next),
+                        "et" | "y" => {
+                            group % 100 >= 20 && group % 10 == 0 && (1..=11).contains(&next)
+                        }
                         _ => false,
                     };
                     // `one hundred and a half`, `one hundred and three quarters`
@@ -307,9 +358,15 @@ mod tests {
 
     #[test]
     fn words_that_multiply() {
-        assert_eq!(multiplier("million dollars"), Some((Multiplier::Times(Rational::small(1_000_000)), "dollars")));
+        assert_eq!(
+            multiplier("million dollars"),
+            Some((Multiplier::Times(Rational::small(1_000_000)), "dollars"))
+        );
         assert_eq!(multiplier("pour cent"), Some((Multiplier::Percent, "")));
-        assert_eq!(multiplier("万元"), Some((Multiplier::Times(Rational::small(10_000)), "元")));
+        assert_eq!(
+            multiplier("万元"),
+            Some((Multiplier::Times(Rational::small(10_000)), "元"))
+        );
         assert_eq!(multiplier("apples"), None);
     }
 }

@@ -14,7 +14,9 @@ pub(super) fn factor(word: &str) -> Option<i64> {
         "lakh" | "lakhs" | "lac" | "lacs" => 100_000,
         "million" | "millions" | "millionen" | "millón" | "millones" | "mln" => 1_000_000,
         "crore" | "crores" => 10_000_000,
-        "billion" | "billions" | "milliard" | "milliards" | "milliarde" | "milliarden" => 1_000_000_000,
+        "billion" | "billions" | "milliard" | "milliards" | "milliarde" | "milliarden" => {
+            1_000_000_000
+        }
         "trillion" | "trillions" => 1_000_000_000_000,
         _ => return None,
     })
@@ -35,14 +37,16 @@ pub(super) fn share(word: &str) -> Option<Rational> {
 /// The parts of a whole that a word names: `thirds`, `Viertel`.
 pub(super) fn denominator(word: &str) -> Option<i64> {
     Some(match word {
-        "half" | "halves" | "demi" | "demie" | "demis" | "medio" | "media" | "medios" | "halb" | "halbe" | "hälfte" => {
-            2
-        }
+        "half" | "halves" | "demi" | "demie" | "demis" | "medio" | "media" | "medios" | "halb"
+        | "halbe" | "hälfte" => 2,
         "third" | "thirds" | "tiers" | "tercio" | "tercios" | "drittel" => 3,
-        "fourth" | "fourths" | "quarter" | "quarters" | "quart" | "quarts" | "cuarto" | "cuartos" | "viertel" => 4,
+        "fourth" | "fourths" | "quarter" | "quarters" | "quart" | "quarts" | "cuarto"
+        | "cuartos" | "viertel" => 4,
         "fifth" | "fifths" | "cinquième" | "cinquièmes" | "quinto" | "quintos" | "fünftel" => 5,
         "sixth" | "sixths" | "sixième" | "sixièmes" | "sexto" | "sextos" | "sechstel" => 6,
-        "seventh" | "sevenths" | "septième" | "septièmes" | "séptimo" | "séptimos" | "siebtel" => 7,
+        "seventh" | "sevenths" | "septième" | "septièmes" | "séptimo" | "séptimos" | "siebtel" => {
+            7
+        }
         "eighth" | "eighths" | "huitième" | "huitièmes" | "octavo" | "octavos" | "achtel" => 8,
         "ninth" | "ninths" | "neuvième" | "neuvièmes" | "noveno" | "novenos" | "neuntel" => 9,
         "tenth" | "tenths" | "dixième" | "dixièmes" | "décimo" | "décimos" | "zehntel" => 10,
@@ -93,12 +97,22 @@ pub(super) fn simple(word: &str) -> Option<i64> {
         (&["eighty", "achtzig", "ochenta"], 80),
         (&["ninety", "neunzig", "noventa"], 90),
     ];
-    let below = WORDS.iter().position(|names| names.contains(&word)).and_then(|value| i64::try_from(value).ok());
-    let tens = || TENS.iter().find(|(names, _)| names.contains(&word)).map(|(_, value)| *value);
+    let below = WORDS
+        .iter()
+        .position(|names| names.contains(&word))
+        .and_then(|value| i64::try_from(value).ok());
+    let tens = || {
+        TENS.iter()
+            .find(|(names, _)| names.contains(&word))
+            .map(|(_, value)| *value)
+    };
     // `einundzwanzig`
     let joined = || {
         let (ones, tens) = word.split_once("und")?;
-        let (ones, tens) = (simple(ones).filter(|ones| *ones < 10)?, simple(tens).filter(|tens| *tens >= 20)?);
+        let (ones, tens) = (
+            simple(ones).filter(|ones| *ones < 10)?,
+            simple(tens).filter(|tens| *tens >= 20)?,
+        );
         Some(ones + tens)
     };
     below.or_else(tens).or_else(joined)

@@ -1,5 +1,6 @@
-//! Numbers that something stands after or before: units, currencies, percentages, multiplying words, and the quantities written in
-//! two units, as `5 feet 6 inches`. Works on what a text prints where the number is plain, and on tokens where it is a formula.
+//! Numbers that something stands after or before: units, currencies, percentages, multiplying
+//! words, and the quantities written in two units, as `5 feet 6 inches`. Works on what a text
+//! prints where the number is plain, and on tokens where it is a formula.
 
 mod money;
 mod parts;
@@ -25,7 +26,9 @@ const MAX_MULTIPLIERS: usize = 3;
 /// An answer that is a date, a time, a number in words or a quantity as a whole, commas and all.
 pub(crate) fn whole(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let text = plain(tokens.text(source))?;
-    date::time(&text).or_else(|| date::date(&text)).or_else(|| spelled(&text, tokens, source))
+    date::time(&text)
+        .or_else(|| date::date(&text))
+        .or_else(|| spelled(&text, tokens, source))
 }
 
 /// One piece of an answer as a quantity.
@@ -38,21 +41,31 @@ pub(crate) fn piece(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     after_formula(tokens, source)
 }
 
-/// What a text prints, if it may hold words or signs beside a number: what is plainly a formula or a number is not looked at.
+/// What a text prints, if it may hold words or signs beside a number: what is plainly a formula or
+/// a number is not looked at.
 fn plain(source: &str) -> Option<String> {
-    let formula = |byte: u8| matches!(byte, b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'_' | b'&' | b'!');
+    let formula = |byte: u8| {
+        matches!(
+            byte,
+            b'=' | b'<' | b'>' | b'|' | b'[' | b']' | b'_' | b'&' | b'!'
+        )
+    };
     let number = |byte: u8| byte.is_ascii_digit() || matches!(byte, b' ' | b',');
     if source.len() > LONGEST || source.bytes().any(formula) {
         return None;
     }
     // A date in digits has two separators.
-    let others = source.bytes().filter(|byte| !number(*byte)).take(3).collect::<Vec<_>>();
+    let others = source
+        .bytes()
+        .filter(|byte| !number(*byte))
+        .take(3)
+        .collect::<Vec<_>>();
     let is_number = matches!(others.as_slice(), [] | [b'.' | b'-'] | [b'-', b'.']);
     if is_number { None } else { printed(source) }
 }
 
-/// What a text without markup may say besides its first reading: `5 m` is five metres as well as five times m, and `2nm` the
-/// product of three as well as a length.
+/// What a text without markup may say besides its first reading: `5 m` is five metres as well as
+/// five times m, and `2nm` the product of three as well as a length.
 pub(crate) fn second_reading(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let source = tokens.text(source);
     if !source.starts_with(|c: char| c.is_ascii_digit()) {
@@ -64,13 +77,20 @@ pub(crate) fn second_reading(tokens: Tokens<'_, '_>, source: &str) -> Option<Exp
     let value = literal(number)?;
     let unit = name.trim();
     let mut letters = unit.chars();
-    if let (Some(a @ 'a'..='z'), Some(b @ 'a'..='z'), None) = (letters.next(), letters.next(), letters.next())
+    if let (Some(a @ 'a'..='z'), Some(b @ 'a'..='z'), None) =
+        (letters.next(), letters.next(), letters.next())
         && !is_marked(source)
         && unit::units(unit).is_some()
     {
-        return Some(Expr::Product(vec![value, super::letters(&a.to_string()), super::letters(&b.to_string())]));
+        return Some(Expr::Product(vec![
+            value,
+            super::letters(&a.to_string()),
+            super::letters(&b.to_string()),
+        ]));
     }
-    let blank = number.ends_with(' ') || name.starts_with(' ') || !name.starts_with(|c: char| c.is_ascii_alphabetic());
+    let blank = number.ends_with(' ')
+        || name.starts_with(' ')
+        || !name.starts_with(|c: char| c.is_ascii_alphabetic());
     (blank && unit::units(unit).is_some()).then(|| quantity(value, unit))
 }
 
@@ -102,7 +122,11 @@ pub(crate) fn with_words(value: Expr, text: &str) -> Option<Expr> {
 
 fn quantity(value: Expr, unit: &str) -> Expr {
     let degrees = || unit::units("°");
-    let name = if unit::units(unit) == degrees() { "°" } else { unit };
+    let name = if unit::units(unit) == degrees() {
+        "°"
+    } else {
+        unit
+    };
     Expr::Quantity(Box::new(value), name.into())
 }
 
@@ -141,12 +165,20 @@ fn suffixed(value: Expr, text: &str, counted: bool) -> Option<Expr> {
 /// Whether commands say that letters are upright, and so no variables.
 fn is_marked(source: &str) -> bool {
     source.contains('\\')
-        && ["\\text", "\\mathrm", "\\rm", "\\mbox", "\\operatorname", "\\mathsf"]
-            .iter()
-            .any(|mark| source.contains(mark))
+        && [
+            "\\text",
+            "\\mathrm",
+            "\\rm",
+            "\\mbox",
+            "\\operatorname",
+            "\\mathsf",
+        ]
+        .iter()
+        .any(|mark| source.contains(mark))
 }
 
-/// Whether a unit can be nothing else: it is marked as words, or more than letters that may be variables.
+/// Whether a unit can be nothing else: it is marked as words, or more than letters that may be
+/// variables.
 fn is_definite(unit: &str, source: &str) -> bool {
     let letters = |c: char| c.is_ascii_alphabetic();
     is_marked(source)
@@ -162,9 +194,14 @@ fn spelled(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     if text.is_ascii() && text.starts_with(|c: char| c.is_ascii_digit()) {
         return in_digits(text, tokens, source);
     }
-    for (sign, blank) in
-        [("minus", true), ("negative", true), ("moins", true), ("menos", true), ("-", false), ("−", false)]
-    {
+    for (sign, blank) in [
+        ("minus", true),
+        ("negative", true),
+        ("moins", true),
+        ("menos", true),
+        ("-", false),
+        ("−", false),
+    ] {
         if let Some(rest) = strip_word(text, sign)
             && (!blank || rest.starts_with(' '))
         {
@@ -184,7 +221,11 @@ fn spelled(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
 
 fn strip_word<'a>(text: &'a str, word: &str) -> Option<&'a str> {
     let head = text.get(..word.len())?;
-    if head.eq_ignore_ascii_case(word) { text.get(word.len()..) } else { None }
+    if head.eq_ignore_ascii_case(word) {
+        text.get(word.len()..)
+    } else {
+        None
+    }
 }
 
 fn unsigned(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
@@ -195,15 +236,18 @@ fn unsigned(text: &str, tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         && let Some((value, rest)) = number_words::leading(text)
     {
         let rest = rest.trim_end_matches('.').trim_end();
-        let rest =
-            ["of an ", "of a ", "an ", "a "].iter().find_map(|article| rest.strip_prefix(article)).unwrap_or(rest);
+        let rest = ["of an ", "of a ", "an ", "a "]
+            .iter()
+            .find_map(|article| rest.strip_prefix(article))
+            .unwrap_or(rest);
         if rest.is_empty() {
             return Some(value);
         }
         if is_classifier(rest) {
             return Some(value);
         }
-        return suffixed(value, rest, false).filter(|_| rest.chars().count() > 1 || !rest.is_ascii());
+        return suffixed(value, rest, false)
+            .filter(|_| rest.chars().count() > 1 || !rest.is_ascii());
     }
     in_digits(text, tokens, source)
 }
@@ -225,7 +269,10 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
     let run = tokens.run();
     let end = run.last()?.end;
     // Only what stands after the last relation has the unit.
-    let sides = run.iter().rposition(|token| matches!(token.kind, Kind::Relation(_))).map_or(1, |at| at + 2);
+    let sides = run
+        .iter()
+        .rposition(|token| matches!(token.kind, Kind::Relation(_)))
+        .map_or(1, |at| at + 2);
     for at in run.len().saturating_sub(MAX_UNIT_TOKENS).max(sides)..run.len() {
         let (before, token) = (run.get(at - 1)?, run.get(at)?);
         // No unit comes after a variable, or after a word that is no value.
@@ -236,7 +283,9 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
         }
         let raised = |at: usize| tokens.kind(at) == Some(Kind::Command("circ"));
         let begins = match token.kind {
-            Kind::Word(_) | Kind::Text(_) | Kind::Styled(_) | Kind::Currency(_) | Kind::Degree => true,
+            Kind::Word(_) | Kind::Text(_) | Kind::Styled(_) | Kind::Currency(_) | Kind::Degree => {
+                true
+            }
             Kind::Caret => raised(at + 1) || raised(at + 2),
             // Style commands make no token.
             Kind::Open(Shape::Group) => source.get(before.end..token.start)?.contains('\\'),
@@ -265,7 +314,14 @@ fn after_formula(tokens: Tokens<'_, '_>, source: &str) -> Option<Expr> {
             other => other,
         };
         let numeric = !last.any(&|part| {
-            matches!(part, Expr::Symbol(_) | Expr::Apply(..) | Expr::Text(_) | Expr::Quantity(..) | Expr::Word(_))
+            matches!(
+                part,
+                Expr::Symbol(_)
+                    | Expr::Apply(..)
+                    | Expr::Text(_)
+                    | Expr::Quantity(..)
+                    | Expr::Word(_)
+            )
         });
         if !rest.is_empty() || !numeric {
             return None;
@@ -280,7 +336,17 @@ fn is_only_word(word: &str) -> bool {
     word.len() > 3
         && names::function_name(word).is_none()
         && names::value(word).is_none()
-        && !matches!(word, "sqrt" | "cbrt" | "infinity" | "Infinity" | "infty" | "binom" | "binomial" | "factorial")
+        && !matches!(
+            word,
+            "sqrt"
+                | "cbrt"
+                | "infinity"
+                | "Infinity"
+                | "infty"
+                | "binom"
+                | "binomial"
+                | "factorial"
+        )
 }
 
 /// A unit in print begins with a letter, a sign of money or degrees, or a fraction of units.

@@ -8,13 +8,15 @@ use crate::tree::Expr;
 
 /// Currencies that stand before their amount, longest first.
 const CURRENCIES: &[&str] = &[
-    "US$", "CN¥", "USD", "EUR", "GBP", "JPY", "RMB", "CNY", "INR", "Rs.", "Rs", "CHF", "KRW", "RUB", "$", "€", "£",
-    "¥", "₹", "₩", "₽", "฿",
+    "US$", "CN¥", "USD", "EUR", "GBP", "JPY", "RMB", "CNY", "INR", "Rs.", "Rs", "CHF", "KRW",
+    "RUB", "$", "€", "£", "¥", "₹", "₩", "₽", "฿",
 ];
 
 /// `$5`, `US$5`, `USD 5`, `$2.5 million`, `$5 per hour`.
 pub(super) fn money(text: &str) -> Option<Expr> {
-    let (currency, rest) = CURRENCIES.iter().find_map(|name| text.strip_prefix(name).map(|rest| (*name, rest)))?;
+    let (currency, rest) = CURRENCIES
+        .iter()
+        .find_map(|name| text.strip_prefix(name).map(|rest| (*name, rest)))?;
     let rest = rest.trim_start();
     let (negative, rest) = match rest.strip_prefix('-') {
         Some(rest) => (true, rest.trim_start()),
@@ -30,7 +32,10 @@ pub(super) fn money(text: &str) -> Option<Expr> {
     let currency = currency.trim_end_matches('.');
     let named = |value: Expr| Expr::Quantity(Box::new(value), currency.into());
     // `$5 USD`, `$5 dollars`
-    if after.is_empty() || after == "." || unit::units(after).is_some() && unit::units(after) == unit::units(currency) {
+    if after.is_empty()
+        || after == "."
+        || unit::units(after).is_some() && unit::units(after) == unit::units(currency)
+    {
         return Some(named(value));
     }
     if after.starts_with("per ") || after.starts_with('/') {
@@ -46,11 +51,15 @@ pub(super) fn money(text: &str) -> Option<Expr> {
         _ => 0,
     };
     if thousands > 0 {
-        return Some(named(Expr::Number(value.as_number()?.mul(&Rational::small(thousands))?)));
+        return Some(named(Expr::Number(
+            value.as_number()?.mul(&Rational::small(thousands))?,
+        )));
     }
     match suffixed(value, after, false)? {
         value @ Expr::Number(_) => Some(named(value)),
-        Expr::Quantity(value, unit) if unit::units(&unit) == unit::units(currency) => Some(named(*value)),
+        Expr::Quantity(value, unit) if unit::units(&unit) == unit::units(currency) => {
+            Some(named(*value))
+        }
         _ => None,
     }
 }

@@ -1,4 +1,5 @@
-//! Plain numbers in print, each with what stands after it, and the quantities that several of them make together.
+//! Plain numbers in print, each with what stands after it, and the quantities that several of them
+//! make together.
 
 use std::cell::Cell;
 
@@ -18,7 +19,9 @@ pub(super) fn number_end(text: &str) -> usize {
     for (at, c) in text.char_indices() {
         if in_number(c) {
             end = at + c.len_utf8();
-        } else if !(matches!(c, '.' | ',' | '/') && last.is_ascii_digit() || c == ' ' && in_number(last)) {
+        } else if !(matches!(c, '.' | ',' | '/') && last.is_ascii_digit()
+            || c == ' ' && in_number(last))
+        {
             break;
         }
         last = c;
@@ -31,7 +34,12 @@ pub(super) fn literal(text: &str) -> Option<Expr> {
     let lexed = lexer::lex(text, Commas::Thousands);
     let stacked = Cell::new(MAX_STACKED);
     let (rest, value) = statement(Tokens::new(&lexed.tokens, &stacked)).ok()?;
-    let plain = |part: &Expr| matches!(part, Expr::Number(_) | Expr::Product(_) | Expr::Sum(_) | Expr::Power(_));
+    let plain = |part: &Expr| {
+        matches!(
+            part,
+            Expr::Number(_) | Expr::Product(_) | Expr::Sum(_) | Expr::Power(_)
+        )
+    };
     (rest.is_empty() && plain(&value) && !value.any(&|part| !plain(part))).then(|| exact(value))
 }
 
@@ -41,14 +49,18 @@ fn exact(value: Expr) -> Expr {
         match expr {
             Expr::Number(value) => Some(value.clone()),
             Expr::Product(items) => match items.as_slice() {
-                [Expr::Number(a), Expr::Power(pair)] if pair.1.is_int(-1) => a.div(pair.0.as_number()?),
+                [Expr::Number(a), Expr::Power(pair)] if pair.1.is_int(-1) => {
+                    a.div(pair.0.as_number()?)
+                }
                 _ => None,
             },
             _ => None,
         }
     };
     let sum = match &value {
-        Expr::Sum(items) => items.iter().try_fold(Rational::small(0), |sum, item| sum.add(&number(item)?)),
+        Expr::Sum(items) => items
+            .iter()
+            .try_fold(Rational::small(0), |sum, item| sum.add(&number(item)?)),
         other => number(other),
     };
     sum.map_or(value, Expr::Number)
@@ -102,13 +114,17 @@ fn next_number(text: &str) -> usize {
     text.len()
 }
 
-/// `2 hours 30 minutes`, `5'6"`, `30°15'30"`: parts in ever smaller units of one kind, as one quantity in the first.
+/// `2 hours 30 minutes`, `5'6"`, `30°15'30"`: parts in ever smaller units of one kind, as one
+/// quantity in the first.
 pub(super) fn compound(parts: &[(&str, &str)]) -> Option<Expr> {
     let (first, rest) = parts.split_first()?;
     let number = |text: &str| literal(text)?.as_number().cloned();
     let mut sum = number(first.0)?;
     let marks = |rest: &[(&str, &str)], minutes: &[&str], seconds: &[&str]| {
-        rest.iter().zip([minutes, seconds]).all(|((_, own), names)| names.contains(own)) && rest.len() <= 2
+        rest.iter()
+            .zip([minutes, seconds])
+            .all(|((_, own), names)| names.contains(own))
+            && rest.len() <= 2
     };
     let mut last = None;
     if first.1 == "'" {
@@ -121,7 +137,11 @@ pub(super) fn compound(parts: &[(&str, &str)]) -> Option<Expr> {
     let degrees = unit::units("°");
     let own = unit::units(first.1)?;
     if degrees.as_ref() == Some(&own)
-        && marks(rest, &["'", "分", "minutes", "minute", "min"], &["\"", "", "秒", "seconds", "second", "sec"])
+        && marks(
+            rest,
+            &["'", "分", "minutes", "minute", "min"],
+            &["\"", "", "秒", "seconds", "second", "sec"],
+        )
     {
         let mut share = Rational::small(1);
         for (text, _) in rest {
@@ -136,11 +156,13 @@ pub(super) fn compound(parts: &[(&str, &str)]) -> Option<Expr> {
     }
     for (text, name) in rest {
         // `2 h 5 m`
-        let minutes = unit::units("min")
-            .filter(|units| *name == "m" && units.first().is_some_and(|unit| unit.same_kind(largest)));
+        let minutes = unit::units("min").filter(|units| {
+            *name == "m" && units.first().is_some_and(|unit| unit.same_kind(largest))
+        });
         let units = minutes.or_else(|| unit::units(name))?;
         let smaller = |unit: &&Unit| {
-            unit.same_kind(largest) && unit.scale.less(last.as_ref().unwrap_or(&largest.scale)) == Some(true)
+            unit.same_kind(largest)
+                && unit.scale.less(last.as_ref().unwrap_or(&largest.scale)) == Some(true)
         };
         let unit = units.iter().find(smaller)?;
         sum = sum.add(&number(text)?.mul(&unit.scale.div(&largest.scale)?)?)?;

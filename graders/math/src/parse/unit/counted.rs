@@ -1,25 +1,28 @@
-//! Words after a number that are no unit: those that only say what is counted, and those that change what the number is.
+//! Words after a number that are no unit: those that only say what is counted, and those that
+//! change what the number is.
 
 use super::super::number_words;
 
-/// Whether words after a number only say what is counted. Words that negate, compare, calculate or offer something else do not:
-/// `7 or 8`, `7 squared` and `7 is wrong` are not 7.
+/// Whether words after a number only say what is counted. Words that negate, compare, calculate or
+/// offer something else do not: `7 or 8`, `7 squared` and `7 is wrong` are not 7.
 pub(crate) fn describes(text: &str) -> bool {
-    const OTHERWISE: &str = "\
-        nope and or maybe perhaps possibly probably about around approximately roughly nearly incorrect wrong \
-        false to more less least most fewer plus minus times squared cubed factorial over divided multiplied \
-        mod modulo power pi half third quarter halves thirds quarters double twice negative positive root \
-        per either neither nor but instead except versus vs between inclusive exclusive i zero one two three \
-        four five six seven eight nine ten infinity respectively otherwise else unknown undefined base \
-        eleven twelve many few several up down above \
-        below under beyond greater smaller larger without never nothing cannot isnt doesnt dont wont cant arent wasnt wait actually sorry \
-        rather correction another also both doubled halved reciprocal inverse conjugate excluded removed \
-        rejected impossible extraneous recurring repeating repeated bar prime short pairs couples trios triples decades fold \
-        grand ppm bps basis";
+    const OTHERWISE: &str = "nope and or maybe perhaps possibly probably about around \
+        approximately roughly nearly incorrect wrong false to more less least most fewer plus \
+        minus times squared cubed factorial over divided multiplied mod modulo power pi half \
+        third quarter halves thirds quarters double twice negative positive root per either \
+        neither nor but instead except versus vs between inclusive exclusive i zero one two three \
+        four five six seven eight nine ten infinity respectively otherwise else unknown undefined \
+        base eleven twelve many few several up down above below under beyond greater smaller \
+        larger without never nothing cannot isnt doesnt dont wont cant arent wasnt wait actually \
+        sorry rather correction another also both doubled halved reciprocal inverse conjugate \
+        excluded removed rejected impossible extraneous recurring repeating repeated bar prime \
+        short pairs couples trios triples decades fold grand ppm bps basis";
     const OTHERWISE_CHINESE: &str = "不或约至到以上下多少倍余错非无和与且但大小于";
     let words = super::super::text::comparable(text);
     words.split(' ').count() <= 3
-        && !words.contains(|c: char| c.is_ascii_digit() || "+*/^=<>_%‰\\".contains(c) || OTHERWISE_CHINESE.contains(c))
+        && !words.contains(|c: char| {
+            c.is_ascii_digit() || "+*/^=<>_%‰\\".contains(c) || OTHERWISE_CHINESE.contains(c)
+        })
         && !text.contains('‰')
         && words.split(' ').all(|word| {
             let neutral = matches!(word, "any" | "every" | "each" | "of");
@@ -77,7 +80,16 @@ mod tests {
     fn words_that_change_a_number_do_not_describe_it() {
         assert!(describes("red apples"));
         assert!(describes("个苹果"));
-        for text in ["or so", "thousands", "tenths", "lakh", "万", "个以上", "gross", "millones"] {
+        for text in [
+            "or so",
+            "thousands",
+            "tenths",
+            "lakh",
+            "万",
+            "个以上",
+            "gross",
+            "millones",
+        ] {
             assert!(!describes(text), "{text}");
         }
     }

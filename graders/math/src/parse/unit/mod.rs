@@ -1,5 +1,6 @@
-//! Units of measurement: which texts after a number are units, and what they measure. Reads what a unit prints; the table knows
-//! what each is worth, [`counted`] which words are no unit and only say what is counted.
+//! Units of measurement: which texts after a number are units, and what they measure. Reads what a
+//! unit prints; the table knows what each is worth, [`counted`] which words are no unit and only
+//! say what is counted.
 
 pub(crate) mod counted;
 pub(crate) mod siunitx;
@@ -16,7 +17,8 @@ const LONGEST: usize = 80;
 /// Largest power of one unit.
 const LARGEST_POWER: i8 = 9;
 
-/// What a unit is worth: `scale · π^half_turns` coherent units, counted from `zero` of its own below where the scale begins.
+/// What a unit is worth: `scale · π^half_turns` coherent units, counted from `zero` of its own
+/// below where the scale begins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Unit {
     pub(crate) dimensions: Dimensions,
@@ -27,7 +29,12 @@ pub(crate) struct Unit {
 
 impl Unit {
     fn new(dimensions: Dimensions, scale: Rational) -> Self {
-        Self { dimensions, scale, half_turns: 0, zero: Rational::small(0) }
+        Self {
+            dimensions,
+            scale,
+            half_turns: 0,
+            zero: Rational::small(0),
+        }
     }
 
     /// This unit to a power, multiplied to `self`.
@@ -36,13 +43,17 @@ impl Unit {
             *sum = sum.checked_add(one.checked_mul(power)?)?;
         }
         self.scale = self.scale.mul(&other.scale.pow(i64::from(power), 4_000)?)?;
-        self.half_turns = self.half_turns.checked_add(other.half_turns.checked_mul(power)?)?;
+        self.half_turns = self
+            .half_turns
+            .checked_add(other.half_turns.checked_mul(power)?)?;
         Some(())
     }
 
     /// Whether it is a length, a time or the like that larger and smaller units add up to.
     pub(crate) fn same_kind(&self, other: &Self) -> bool {
-        self.dimensions == other.dimensions && self.half_turns == other.half_turns && self.zero == other.zero
+        self.dimensions == other.dimensions
+            && self.half_turns == other.half_turns
+            && self.zero == other.zero
     }
 }
 
@@ -58,8 +69,15 @@ pub(crate) enum Measure {
 /// What a text after a number measures: `km/h`, `cm^2`, `square inches`, `kg m s^{-2}`, or words.
 pub(crate) fn measure(text: &str) -> Measure {
     // Elsewhere a dollar sign only delimits mathematics.
-    let units = if text.trim() == "$" { units("$") } else { printed(text).and_then(|text| units(&text)) };
-    units.map_or_else(|| Measure::Words(super::text::comparable(text)), Measure::Units)
+    let units = if text.trim() == "$" {
+        units("$")
+    } else {
+        printed(text).and_then(|text| units(&text))
+    };
+    units.map_or_else(
+        || Measure::Words(super::text::comparable(text)),
+        Measure::Units,
+    )
 }
 
 /// Whether a text after a number is a unit.
@@ -75,7 +93,10 @@ pub(crate) fn begins(word: &str) -> bool {
             && word.bytes().all(|b| b.is_ascii_lowercase())
             && super::names::function_name(word).is_none()
             && super::names::greek(word).is_none()
-            && !matches!(word, "sqrt" | "cbrt" | "infinity" | "infty" | "binom" | "binomial")
+            && !matches!(
+                word,
+                "sqrt" | "cbrt" | "infinity" | "infty" | "binom" | "binomial"
+            )
         || matches!(word, "th" | "st" | "nd" | "rd")
         || !word.is_ascii()
 }
@@ -96,8 +117,14 @@ pub(crate) fn units(text: &str) -> Option<Vec<Unit>> {
     if let Some(units) = lookup(text.trim_end_matches('.')) {
         return Some(units);
     }
-    let mut reader =
-        Reader { rest: text, sign: 1, raised: 1, open: 0, all: Unit::new([0; 21], Rational::small(1)), any: false };
+    let mut reader = Reader {
+        rest: text,
+        sign: 1,
+        raised: 1,
+        open: 0,
+        all: Unit::new([0; 21], Rational::small(1)),
+        any: false,
+    };
     while !reader.rest.is_empty() {
         reader.step()?;
     }
@@ -132,7 +159,10 @@ impl<'a> Reader<'a> {
 
     fn word(&mut self) -> Option<()> {
         let in_word = |c: char| c.is_alphabetic() || "°$€£¥¢₹₩₽฿".contains(c);
-        let len = self.rest.find(|c: char| !in_word(c)).unwrap_or(self.rest.len());
+        let len = self
+            .rest
+            .find(|c: char| !in_word(c))
+            .unwrap_or(self.rest.len());
         let word = self.rest.get(..len).filter(|word| !word.is_empty())?;
         let power = match word {
             "per" | "par" | "pro" | "por" => {
@@ -151,8 +181,14 @@ impl<'a> Reader<'a> {
             self.raised = power;
             return self.skip(len);
         }
-        for (prefix, power) in [("平方", 2), ("立方", 3), ("Quadrat", 2), ("quadrat", 2), ("Kubik", 3), ("kubik", 3)]
-        {
+        for (prefix, power) in [
+            ("平方", 2),
+            ("立方", 3),
+            ("Quadrat", 2),
+            ("quadrat", 2),
+            ("Kubik", 3),
+            ("kubik", 3),
+        ] {
             if self.raised == 1 && word.len() > prefix.len() && word.starts_with(prefix) {
                 self.raised = power;
                 return self.skip(prefix.len());
@@ -166,15 +202,22 @@ impl<'a> Reader<'a> {
         self.all.times(unit, power)
     }
 
-    /// The longest name at this place: two words, one, or the beginning of one that is written without blanks.
+    /// The longest name at this place: two words, one, or the beginning of one that is written
+    /// without blanks.
     fn longest(&self, word: &str) -> Option<(Vec<Unit>, usize)> {
         let after = self.rest.get(word.len()..)?;
         let blanks = after.len() - after.trim_start_matches([' ', '-']).len();
         if blanks > 0 {
             let next = after.get(blanks..)?;
-            let end = next.find(|c: char| !c.is_alphabetic()).unwrap_or(next.len());
+            let end = next
+                .find(|c: char| !c.is_alphabetic())
+                .unwrap_or(next.len());
             let second = next.get(..end)?;
-            let both = if word == "°" { format!("{word}{second}") } else { format!("{word} {second}") };
+            let both = if word == "°" {
+                format!("{word}{second}")
+            } else {
+                format!("{word} {second}")
+            };
             if end > 0
                 && let Some(units) = lookup(&both)
             {
@@ -187,9 +230,14 @@ impl<'a> Reader<'a> {
         if word.is_ascii() {
             return None;
         }
-        let mut ends = word.char_indices().map(|(at, _)| at).skip(1).collect::<Vec<_>>();
+        let mut ends = word
+            .char_indices()
+            .map(|(at, _)| at)
+            .skip(1)
+            .collect::<Vec<_>>();
         ends.reverse();
-        ends.into_iter().find_map(|end| lookup(word.get(..end)?).map(|units| (units, end)))
+        ends.into_iter()
+            .find_map(|end| lookup(word.get(..end)?).map(|units| (units, end)))
     }
 
     /// The power of the unit just read, whichever way it is written.
@@ -199,10 +247,20 @@ impl<'a> Reader<'a> {
         let mut taken = None;
         if let Some(exponent) = after.strip_prefix('^') {
             let exponent = exponent.trim_start();
-            let end = exponent.find(|c: char| !(c.is_ascii_digit() || c == '-')).unwrap_or(exponent.len());
+            let end = exponent
+                .find(|c: char| !(c.is_ascii_digit() || c == '-'))
+                .unwrap_or(exponent.len());
             taken = Some((exponent.get(..end)?.parse().ok()?, exponent.get(end..)?));
-        } else if self.rest.starts_with(['2', '3']) && !self.rest.get(1..)?.starts_with(|c: char| c.is_alphanumeric()) {
-            taken = Some((if self.rest.starts_with('2') { 2 } else { 3 }, self.rest.get(1..)?));
+        } else if self.rest.starts_with(['2', '3'])
+            && !self
+                .rest
+                .get(1..)?
+                .starts_with(|c: char| c.is_alphanumeric())
+        {
+            taken = Some((
+                if self.rest.starts_with('2') { 2 } else { 3 },
+                self.rest.get(1..)?,
+            ));
         } else {
             const SUFFIXES: &[(&str, i8)] = &[
                 ("squared", 2),
@@ -227,7 +285,9 @@ impl<'a> Reader<'a> {
             }
             (power, self.rest) = (own, tail);
         }
-        (-LARGEST_POWER..=LARGEST_POWER).contains(&power).then_some(power * self.sign)
+        (-LARGEST_POWER..=LARGEST_POWER)
+            .contains(&power)
+            .then_some(power * self.sign)
     }
 
     fn skip(&mut self, len: usize) -> Option<()> {
@@ -270,19 +330,28 @@ mod tests {
             ("mètres carrés", "Quadratmeter"),
             ("sq. ft.", "ft2"),
         ] {
-            assert!(same(a, b), "{a} against {b}: {:?} {:?}", measure(a), measure(b));
+            assert!(
+                same(a, b),
+                "{a} against {b}: {:?} {:?}",
+                measure(a),
+                measure(b)
+            );
         }
     }
 
     #[test]
     fn names_with_two_meanings_have_both() {
-        let Measure::Units(pounds) = measure("pounds") else { panic!("a unit") };
+        let Measure::Units(pounds) = measure("pounds") else {
+            panic!("a unit")
+        };
         assert_eq!(pounds.len(), 2);
     }
 
     #[test]
     fn what_is_no_unit_is_words() {
-        for text in ["apples", "cm, 6", "min(2", "dB", "m^2^2", "square", "/", "x"] {
+        for text in [
+            "apples", "cm, 6", "min(2", "dB", "m^2^2", "square", "/", "x",
+        ] {
             assert!(!is_unit(text), "{text}");
         }
     }

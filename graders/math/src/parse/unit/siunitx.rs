@@ -1,4 +1,5 @@
-//! The commands of the LaTeX package siunitx, `\SI{10}{\meter\per\second}` and its kind, as plain LaTeX (siunitx manual, version 3).
+//! The commands of the LaTeX package siunitx, `\SI{10}{\meter\per\second}` and its kind, as plain
+//! LaTeX (siunitx manual, version 3).
 
 use std::borrow::Cow;
 
@@ -66,15 +67,20 @@ const MOST: usize = 64;
 /// A text with the commands of siunitx written out.
 pub(crate) fn rewritten(text: &str) -> Cow<'_, str> {
     const COMMANDS: &[&str] = &["\\SI", "\\qty", "\\num", "\\ang", "\\si", "\\unit"];
-    let begins = |at: usize| text.get(at..).is_some_and(|rest| COMMANDS.iter().any(|own| rest.starts_with(own)));
+    let begins = |at: usize| {
+        text.get(at..)
+            .is_some_and(|rest| COMMANDS.iter().any(|own| rest.starts_with(own)))
+    };
     if !text.match_indices('\\').any(|(at, _)| begins(at)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     for _ in 0..MOST {
-        let Some((at, command)) =
-            COMMANDS.iter().filter_map(|command| rest.find(&format!("{command}{{")).map(|at| (at, *command))).min()
+        let Some((at, command)) = COMMANDS
+            .iter()
+            .filter_map(|command| rest.find(&format!("{command}{{")).map(|at| (at, *command)))
+            .min()
         else {
             break;
         };
@@ -133,7 +139,9 @@ fn unit(text: &str, out: &mut String) {
     while let Some(at) = rest.find('\\') {
         out.push_str(rest.get(..at).unwrap_or_default());
         rest = rest.get(at + 1..).unwrap_or_default();
-        let len = rest.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(rest.len());
+        let len = rest
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(rest.len());
         let (name, after) = rest.split_at_checked(len).unwrap_or((rest, ""));
         rest = after.trim_start();
         match name {
@@ -143,7 +151,10 @@ fn unit(text: &str, out: &mut String) {
             "squared" | "cubed" | "tothe" => {}
             "" | "cdot" => out.push('·'),
             _ => {
-                let symbol = MACROS.iter().find(|(own, _)| *own == name).map_or(name, |(_, symbol)| symbol);
+                let symbol = MACROS
+                    .iter()
+                    .find(|(own, _)| *own == name)
+                    .map_or(name, |(_, symbol)| symbol);
                 out.push_str(symbol);
                 let is_prefix = MACROS.iter().take(11).any(|(own, _)| *own == name);
                 if is_prefix {
@@ -154,7 +165,8 @@ fn unit(text: &str, out: &mut String) {
                     (power, rest) = (2, after);
                 } else if let Some(after) = rest.strip_prefix("\\cubed") {
                     (power, rest) = (3, after);
-                } else if let Some((digits, after)) = rest.strip_prefix("\\tothe").and_then(argument)
+                } else if let Some((digits, after)) =
+                    rest.strip_prefix("\\tothe").and_then(argument)
                     && let Ok(own) = digits.trim().parse()
                 {
                     (power, rest) = (own, after);
@@ -180,7 +192,10 @@ mod tests {
     #[test]
     fn commands_are_written_out() {
         assert_eq!(rewritten(r"\SI{10}{m/s}"), r"10\text{ m/s}");
-        assert_eq!(rewritten(r"\SI{10}{\kilo\meter\per\second\squared}"), r"10\text{ km s^{-2} }");
+        assert_eq!(
+            rewritten(r"\SI{10}{\kilo\meter\per\second\squared}"),
+            r"10\text{ km s^{-2} }"
+        );
         assert_eq!(rewritten(r"\num{1e3}+\ang{30;15}"), r"1e3+30^{\circ}15'");
         assert_eq!(rewritten(r"\sin x"), r"\sin x");
     }

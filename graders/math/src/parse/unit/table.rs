@@ -1,5 +1,6 @@
-//! The table of units: what each is called, what it measures and how many coherent units it is. Scales are exact (BIPM, "The
-//! International System of Units", 9th edition; NIST Handbook 44 for customary units).
+//! The table of units: what each is called, what it measures and how many coherent units it is.
+//! Scales are exact (BIPM, "The International System of Units", 9th edition; NIST Handbook 44 for
+//! customary units).
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -85,7 +86,13 @@ enum Takes {
 const PREFIXED: &[(&str, &str, Dimensions, &str, Takes)] = &[
     ("m", "meter|metre|mètre|metro|米", LENGTH, "1", Takes::All),
     ("g", "gram|gramme|gramm|gramo|克", MASS, "0.001", Takes::All),
-    ("s", "second|seconde|sekunde|sekunden|segundo|秒|秒钟", TIME, "1", Takes::Thousands),
+    (
+        "s",
+        "second|seconde|sekunde|sekunden|segundo|秒|秒钟",
+        TIME,
+        "1",
+        Takes::Thousands,
+    ),
     ("L", "liter|litre|litro|升", VOLUME, "0.001", Takes::All),
     ("l", "", VOLUME, "0.001", Takes::All),
     ("A", "ampere|amp", CURRENT, "1", Takes::Thousands),
@@ -102,19 +109,43 @@ const PREFIXED: &[(&str, &str, Dimensions, &str, Takes)] = &[
     ("Ω", "ohm|欧|欧姆", RESISTANCE, "1", Takes::Thousands),
     ("S", "siemens", si(-2, -1, 3, 2), "1", Takes::Thousands),
     ("F", "farad", si(-2, -1, 4, 2), "1", Takes::Thousands),
-    ("H", "henry|henries", si(2, 1, -2, -2), "1", Takes::Thousands),
+    (
+        "H",
+        "henry|henries",
+        si(2, 1, -2, -2),
+        "1",
+        Takes::Thousands,
+    ),
     ("T", "tesla|特斯拉", si(0, 1, -2, -1), "1", Takes::Thousands),
     ("Wb", "weber", si(2, 1, -2, -1), "1", Takes::Thousands),
     ("lm", "lumen", LIGHT, "1", Takes::Thousands),
     ("lx", "lux", per_area(LIGHT), "1", Takes::Thousands),
     ("M", "molar", per_volume(AMOUNT), "1000", Takes::Thousands),
-    ("eV", "electronvolt|electron volt", ENERGY, "1.602176634e-19", Takes::Thousands),
+    (
+        "eV",
+        "electronvolt|electron volt",
+        ENERGY,
+        "1.602176634e-19",
+        Takes::Thousands,
+    ),
     ("cal", "calorie", ENERGY, "4.184", Takes::Thousands),
     ("Wh", "watt hour", ENERGY, "3600", Takes::Thousands),
-    ("Ah", "ampere hour|amp hour", CHARGE, "3600", Takes::Thousands),
+    (
+        "Ah",
+        "ampere hour|amp hour",
+        CHARGE,
+        "3600",
+        Takes::Thousands,
+    ),
     ("bar", "bar", PRESSURE, "100000", Takes::Thousands),
     ("rad", "radian|弧度", ANGLE, "1", Takes::Thousands),
-    ("pc", "parsec", LENGTH, "3.0856775814913673e16", Takes::Thousands),
+    (
+        "pc",
+        "parsec",
+        LENGTH,
+        "3.0856775814913673e16",
+        Takes::Thousands,
+    ),
     ("B", "byte", INFORMATION, "8", Takes::Thousands),
     ("bit", "bit", INFORMATION, "1", Takes::Thousands),
 ];
@@ -122,11 +153,23 @@ const PREFIXED: &[(&str, &str, Dimensions, &str, Takes)] = &[
 /// Units without prefixes: names, dimensions, scale.
 const PLAIN: &[(&str, Dimensions, &str)] = &[
     ("min|minute|minuto|minuten|分钟", TIME, "60"),
-    ("h|hr|hour|heure|stunde|stunden|hora|小时|时|个小时", TIME, "3600"),
+    (
+        "h|hr|hour|heure|stunde|stunden|hora|小时|时|个小时",
+        TIME,
+        "3600",
+    ),
     ("d|day|jour|tag|tage|tagen|día|dia|天|日", TIME, "86400"),
-    ("week|wk|semaine|woche|wochen|semana|周|星期|个星期", TIME, "604800"),
+    (
+        "week|wk|semaine|woche|wochen|semana|周|星期|个星期",
+        TIME,
+        "604800",
+    ),
     ("month|mois|monat|monate|mes|meses|月|个月", TIME, "2629800"),
-    ("year|yr|année|ans|jahr|jahre|jahren|año|年|岁", TIME, "31557600"),
+    (
+        "year|yr|année|ans|jahr|jahre|jahren|año|年|岁",
+        TIME,
+        "31557600",
+    ),
     ("decade", TIME, "315576000"),
     ("century|centuries|世纪|个世纪", TIME, "3155760000"),
     ("sec", TIME, "1"),
@@ -182,7 +225,11 @@ const PLAIN: &[(&str, Dimensions, &str)] = &[
     ("¢|cent|penny|pennies|美分", DOLLAR, "0.01"),
     ("€|EUR|euro|欧元", EURO, "1"),
     ("cent|centime|céntimo", EURO, "0.01"),
-    ("£|GBP|pound|pound sterling|pounds sterling|quid|英镑", STERLING, "1"),
+    (
+        "£|GBP|pound|pound sterling|pounds sterling|quid|英镑",
+        STERLING,
+        "1",
+    ),
     ("penny|pence", STERLING, "0.01"),
     ("¥|JPY|yen|日元", YEN, "1"),
     ("¥|CNY|RMB|CN¥|yuan|元|块|块钱|人民币|元人民币", YUAN, "1"),
@@ -204,15 +251,20 @@ const TURNED: &[(&str, &str)] = &[
     ("rev|revolution|turn", "2"),
 ];
 
-/// Scales of temperature: scale to the kelvin, and how many of its own degrees its zero lies above absolute zero.
+/// Scales of temperature: scale to the kelvin, and how many of its own degrees its zero lies above
+/// absolute zero.
 const OFFSET: &[(&str, &str, &str)] = &[
     (
-        "°C|degC|celsius|degree celsius|degree C|deg C|degree centigrade|centigrade|degré celsius|grad celsius|\
-         grado celsius|摄氏度",
+        "°C|degC|celsius|degree celsius|degree C|deg C|degree centigrade|centigrade|degré \
+         celsius|grad celsius|grado celsius|摄氏度",
         "1",
         "273.15",
     ),
-    ("°F|degF|fahrenheit|degree fahrenheit|degree F|deg F|华氏度", "5/9", "459.67"),
+    (
+        "°F|degF|fahrenheit|degree fahrenheit|degree F|deg F|华氏度",
+        "5/9",
+        "459.67",
+    ),
 ];
 
 const PREFIXES: &[(&str, &str, &str)] = &[
@@ -245,7 +297,10 @@ fn names(all: &'static str) -> impl Iterator<Item = &'static str> {
 
 /// Whether a name is a word, which has a plural and no meaning in its capitals.
 fn is_word(name: &str) -> bool {
-    name.chars().count() > 2 && name.chars().all(|c| c.is_alphabetic() && c.is_lowercase() || c == ' ')
+    name.chars().count() > 2
+        && name
+            .chars()
+            .all(|c| c.is_alphabetic() && c.is_lowercase() || c == ' ')
 }
 
 fn is_chinese(name: &str) -> bool {
@@ -271,14 +326,18 @@ fn insert<'t>(table: &'t mut Table, name: String, unit: &Unit) -> &'t mut Entry 
 }
 
 /// Symbols that are also written with the `s` of a plural.
-const PLURAL_SYMBOLS: &[&str] = &["hr", "lb", "yd", "yr", "wk", "mi", "kg", "cm", "mm", "ml", "oz"];
+const PLURAL_SYMBOLS: &[&str] = &[
+    "hr", "lb", "yd", "yr", "wk", "mi", "kg", "cm", "mm", "ml", "oz",
+];
 
 /// Enters a name with its plural; a word that takes the prefixes of words is `prefixed`.
 fn enter(table: &mut Table, name: &str, unit: &Unit, prefixed: bool) {
     let plural = if is_word(name) {
         // `degree celsius` has its plural in the first word.
         match name.split_once(' ') {
-            Some((first @ ("degree" | "degré" | "grado"), rest)) => Some(format!("{first}s {rest}")),
+            Some((first @ ("degree" | "degré" | "grado"), rest)) => {
+                Some(format!("{first}s {rest}"))
+            }
             _ => Some(format!("{name}s")),
         }
     } else if let Some(rest @ ("C" | "F")) = name.strip_prefix("degree ") {
@@ -307,19 +366,28 @@ fn built() -> Option<Table> {
         }
     }
     for (spellings, own) in TURNED {
-        let unit = Unit { half_turns: 1, ..Unit::new(ANGLE, scale(own)?) };
+        let unit = Unit {
+            half_turns: 1,
+            ..Unit::new(ANGLE, scale(own)?)
+        };
         for name in names(spellings) {
             enter(&mut table, name, &unit, false);
         }
     }
-    let rpm = Unit { half_turns: 1, ..Unit::new(si(0, 0, -1, 0), scale("1/30")?) };
+    let rpm = Unit {
+        half_turns: 1,
+        ..Unit::new(si(0, 0, -1, 0), scale("1/30")?)
+    };
     let mut dimensions = rpm.dimensions;
     for (power, own) in dimensions.iter_mut().zip(ANGLE) {
         *power += own;
     }
     enter(&mut table, "rpm", &Unit { dimensions, ..rpm }, false);
     for (spellings, own, zero) in OFFSET {
-        let unit = Unit { zero: scale(zero)?, ..Unit::new(TEMPERATURE, scale(own)?) };
+        let unit = Unit {
+            zero: scale(zero)?,
+            ..Unit::new(TEMPERATURE, scale(own)?)
+        };
         for name in names(spellings) {
             enter(&mut table, name, &unit, false);
         }
@@ -330,8 +398,10 @@ fn built() -> Option<Table> {
 static TABLE: LazyLock<Table> = LazyLock::new(|| built().unwrap_or_default());
 
 /// Symbols that are also written in other capitals; all others mean what they are written in.
-const ANY_CAPITALS: &[&str] =
-    &["kg", "km", "cm", "ml", "hr", "hrs", "min", "mins", "sec", "secs", "lb", "lbs", "ft", "usd", "mph", "rpm", "gal"];
+const ANY_CAPITALS: &[&str] = &[
+    "kg", "km", "cm", "ml", "hr", "hrs", "min", "mins", "sec", "secs", "lb", "lbs", "ft", "usd",
+    "mph", "rpm", "gal",
+];
 
 /// The units a name may mean, the usual one first.
 pub(super) fn lookup(name: &str) -> Option<Vec<Unit>> {
@@ -343,7 +413,11 @@ pub(super) fn lookup(name: &str) -> Option<Vec<Unit>> {
     }
     let lower = name.to_lowercase();
     let word = lower.chars().count() > 3 && lower.chars().all(|c| c.is_alphabetic() || c == ' ');
-    if word || ANY_CAPITALS.contains(&lower.as_str()) { exactly(&lower) } else { None }
+    if word || ANY_CAPITALS.contains(&lower.as_str()) {
+        exactly(&lower)
+    } else {
+        None
+    }
 }
 
 /// The units of a name in these very letters.
@@ -351,22 +425,36 @@ fn exactly(name: &str) -> Option<Vec<Unit>> {
     if let Some(entry) = TABLE.get(name) {
         return Some(entry.units.clone());
     }
-    if let Some(symbol) = name.strip_suffix('s').filter(|symbol| PLURAL_SYMBOLS.contains(symbol)) {
+    if let Some(symbol) = name
+        .strip_suffix('s')
+        .filter(|symbol| PLURAL_SYMBOLS.contains(symbol))
+    {
         return exactly(symbol);
     }
     PREFIXES.iter().find_map(|(short, long, power)| {
         let symbol = || {
             let entry = TABLE.get(name.strip_prefix(short)?)?;
             let small = matches!(*short, "c" | "d" | "h" | "da");
-            entry.symbol.is_some_and(|takes| takes == Takes::All || !small).then_some(entry)
+            entry
+                .symbol
+                .is_some_and(|takes| takes == Takes::All || !small)
+                .then_some(entry)
         };
         let word = |prefix: &str| {
             let stem = name.strip_prefix(prefix)?;
             // Chinese prefixes go with Chinese names.
-            TABLE.get(stem).filter(|entry| entry.word && is_chinese(stem) == is_chinese(prefix))
+            TABLE
+                .get(stem)
+                .filter(|entry| entry.word && is_chinese(stem) == is_chinese(prefix))
         };
-        let unit = symbol().or_else(|| names(long).find_map(word))?.units.first()?;
-        Some(vec![Unit { scale: unit.scale.mul(&scale(power)?)?, ..unit.clone() }])
+        let unit = symbol()
+            .or_else(|| names(long).find_map(word))?
+            .units
+            .first()?;
+        Some(vec![Unit {
+            scale: unit.scale.mul(&scale(power)?)?,
+            ..unit.clone()
+        }])
     })
 }
 
@@ -382,7 +470,13 @@ mod tests {
 
     #[test]
     fn capitals_matter_in_symbols() {
-        for (a, b) in [("T", "t"), ("H", "h"), ("MeV", "meV"), ("Mg", "mg"), ("F", "f")] {
+        for (a, b) in [
+            ("T", "t"),
+            ("H", "h"),
+            ("MeV", "meV"),
+            ("Mg", "mg"),
+            ("F", "f"),
+        ] {
             assert_ne!(lookup(a), lookup(b));
         }
         assert_eq!(lookup("Kg"), lookup("kg"));

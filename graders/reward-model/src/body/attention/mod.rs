@@ -25,21 +25,39 @@ impl Sight {
     /// The tokens that the one at `at` sees, in a sequence of `len`.
     pub(crate) fn of(self, at: usize, len: usize) -> std::ops::Range<usize> {
         match self {
-            Self::Before(window) => window.map_or(0, |window| (at + 1).saturating_sub(window))..at + 1,
+            Self::Before(window) => {
+                window.map_or(0, |window| (at + 1).saturating_sub(window))..at + 1
+            }
             Self::Around(None) => 0..len,
             Self::Around(Some(reach)) => at.saturating_sub(reach)..len.min(at + reach + 1),
         }
     }
 }
 
-/// `q` of `[tokens, heads, head_dim]` over `k` and `v` of `[tokens, kv_heads, head_dim]`, to `[tokens, heads * head_dim]`.
-pub(crate) fn attention(q: &Tensor, k: &Tensor, v: &Tensor, starts: &Arc<[usize]>, sight: Sight) -> Result<Tensor> {
+/// `q` of `[tokens, heads, head_dim]` over `k` and `v` of `[tokens, kv_heads, head_dim]`, to
+/// `[tokens, heads * head_dim]`.
+pub(crate) fn attention(
+    q: &Tensor,
+    k: &Tensor,
+    v: &Tensor,
+    starts: &Arc<[usize]>,
+    sight: Sight,
+) -> Result<Tensor> {
     let (tokens, heads, head_dim) = q.dims3()?;
-    #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "the size of a head is small")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "the size of a head is small"
+    )]
     let scale = (1.0 / (head_dim as f64).sqrt()) as f32;
     let out = if q.device().is_cpu() && q.dtype() == candle_core::DType::F32 {
-        let tiles = tiles::Tiles { starts: Arc::clone(starts), sight, scale };
-        q.contiguous()?.apply_op3_no_bwd(&k.contiguous()?, &v.contiguous()?, &tiles)?
+        let tiles = tiles::Tiles {
+            starts: Arc::clone(starts),
+            sight,
+            scale,
+        };
+        q.contiguous()?
+            .apply_op3_no_bwd(&k.contiguous()?, &v.contiguous()?, &tiles)?
     } else {
         unfused::attention(q, k, v, starts, sight, scale)?
     };

@@ -1,4 +1,5 @@
-//! Attention on a CPU: a tile of tokens of one head at a time, each over the tokens it sees, all cores at once.
+//! Attention on a CPU: a tile of tokens of one head at a time, each over the tokens it sees, all
+//! cores at once.
 //!
 //! A tile depends on its sequence alone, so its numbers have the same bits in any batch.
 
@@ -45,15 +46,22 @@ impl CustomOp3 for Tiles {
     ) -> Result<(CpuStorage, Shape)> {
         let (tokens, heads, head_dim) = q_layout.shape().dims3()?;
         let (_, kv_heads, _) = k_layout.shape().dims3()?;
-        let (q, k, v) = (values(q, q_layout)?, values(k, k_layout)?, values(v, v_layout)?);
+        let (q, k, v) = (
+            values(q, q_layout)?,
+            values(k, k_layout)?,
+            values(v, v_layout)?,
+        );
         let width = heads * head_dim;
 
         // The tiles of one stretch of tokens write one stretch of the result.
         let mut stretches = Vec::new();
         for sequence in self.starts.windows(2) {
             let (start, end) = (sequence[0], sequence[1]);
-            stretches
-                .extend((0..end - start).step_by(TILE).map(|from| (start, end, from, (from + TILE).min(end - start))));
+            stretches.extend(
+                (0..end - start)
+                    .step_by(TILE)
+                    .map(|from| (start, end, from, (from + TILE).min(end - start))),
+            );
         }
         let mut out = vec![0f32; tokens * width];
         let mut rest = out.as_mut_slice();
@@ -63,13 +71,20 @@ impl CustomOp3 for Tiles {
             rest = others;
             jobs.push((start, end, from, to, mine));
         }
-        jobs.into_par_iter().for_each_init(Vec::new, |scores, (start, end, from, to, out)| {
-            for head in 0..heads {
-                let tile = Tile { start, end, from, to, head };
-                let shape = [heads, kv_heads, head_dim];
-                self.tile(&tile, shape, [q, k, v], scores, out);
-            }
-        });
+        jobs.into_par_iter()
+            .for_each_init(Vec::new, |scores, (start, end, from, to, out)| {
+                for head in 0..heads {
+                    let tile = Tile {
+                        start,
+                        end,
+                        from,
+                        to,
+                        head,
+                    };
+                    let shape = [heads, kv_heads, head_dim];
+                    self.tile(&tile, shape, [q, k, v], scores, out);
+                }
+            });
         Ok((CpuStorage::F32(out), Shape::from((tokens, heads, head_dim))))
     }
 }
@@ -88,7 +103,8 @@ impl Tiles {
         let seen = self.sight.of_rows(tile.from, tile.to, len);
         let columns = seen.len();
         let (width, kv_width) = (heads * head_dim, kv_heads * head_dim);
-        let kv_offset = (tile.start + seen.start) * kv_width + tile.head / (heads / kv_heads) * head_dim;
+        let kv_offset =
+            (tile.start + seen.start) * kv_width + tile.head / (heads / kv_heads) * head_dim;
         scores.resize(rows * columns, 0.0);
 
         let queries = View {
@@ -96,9 +112,21 @@ impl Tiles {
             row_stride: width,
             column_stride: 1,
         };
-        let keys = View { offset: kv_offset, row_stride: 1, column_stride: kv_width };
-        let values = View { offset: kv_offset, row_stride: kv_width, column_stride: 1 };
-        let plain = View { offset: 0, row_stride: columns, column_stride: 1 };
+        let keys = View {
+            offset: kv_offset,
+            row_stride: 1,
+            column_stride: kv_width,
+        };
+        let values = View {
+            offset: kv_offset,
+            row_stride: kv_width,
+            column_stride: 1,
+        };
+        let plain = View {
+            offset: 0,
+            row_stride: columns,
+            column_stride: 1,
+        };
         multiply(
             (rows, columns, head_dim),
             Product::plain().times(self.scale),
@@ -110,8 +138,18 @@ impl Tiles {
             let own = self.sight.of(tile.from + row, len);
             softmax(scores, own.start - seen.start..own.end - seen.start);
         }
-        let place = View { offset: tile.head * head_dim, row_stride: width, column_stride: 1 };
-        multiply((rows, head_dim, columns), Product::plain(), (scores, plain), (v, values), (out, place));
+        let place = View {
+            offset: tile.head * head_dim,
+            row_stride: width,
+            column_stride: 1,
+        };
+        multiply(
+            (rows, head_dim, columns),
+            Product::plain(),
+            (scores, plain),
+            (v, values),
+            (out, place),
+        );
     }
 }
 

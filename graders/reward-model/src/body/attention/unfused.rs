@@ -1,4 +1,5 @@
-//! Attention by plain operations, one sequence after the other: what a GPU does without a kernel of its own for it.
+//! Attention by plain operations, one sequence after the other: what a GPU does without a kernel of
+//! its own for it.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -32,7 +33,9 @@ pub(super) fn attention(
             Entry::Vacant(place) => place.insert(mask(len, sight, q.device(), q.dtype())?),
         };
         let scores = (q.matmul(&of(k)?.transpose(1, 2)?)? * f64::from(scale))?;
-        let scores = scores.reshape((kv_heads, group, len, len))?.broadcast_add(mask)?;
+        let scores = scores
+            .reshape((kv_heads, group, len, len))?
+            .broadcast_add(mask)?;
         let shares = ops::softmax(&scores, D::Minus1)?.reshape((kv_heads, group * len, len))?;
         let out = shares.matmul(&of(v)?)?.reshape((heads, len, head_dim))?;
         parts.push(out.transpose(0, 1)?.contiguous()?);
@@ -41,10 +44,21 @@ pub(super) fn attention(
 }
 
 /// 0 where a token is seen, minus infinity elsewhere: `[len, len]`.
-fn mask(len: usize, sight: Sight, device: &candle_core::Device, dtype: candle_core::DType) -> Result<Tensor> {
+fn mask(
+    len: usize,
+    sight: Sight,
+    device: &candle_core::Device,
+    dtype: candle_core::DType,
+) -> Result<Tensor> {
     let row = |at: usize| {
         let seen = sight.of(at, len);
-        (0..len).map(move |other| if seen.contains(&other) { 0.0f32 } else { f32::NEG_INFINITY })
+        (0..len).map(move |other| {
+            if seen.contains(&other) {
+                0.0f32
+            } else {
+                f32::NEG_INFINITY
+            }
+        })
     };
     let mask: Vec<f32> = (0..len).flat_map(row).collect();
     Tensor::from_vec(mask, (len, len), device)?.to_dtype(dtype)

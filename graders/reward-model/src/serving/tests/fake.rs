@@ -5,7 +5,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use assay_core::Clock;
-use assay_core::reward_model::{ModelInfo, ModelInput, ModelRequest, Readout, Refusal, Scale, Truncate};
+use assay_core::reward_model::{
+    ModelInfo, ModelInput, ModelRequest, Readout, Refusal, Scale, Truncate,
+};
 
 use super::super::contract::{Judged, Loader, Model, Reading, RunError};
 use crate::{ModelOptions, Sequence};
@@ -62,10 +64,16 @@ pub(super) struct World {
     pub(super) threads: Mutex<BTreeSet<String>>,
 }
 
-/// Its source is `v` and a number, which is its version and its weight. Before that may stand `slow:`, which waits for the disk, or
-/// `unfit:`, which fails to warm up. `broken` is an error and `panics` panics.
+/// Its source is `v` and a number, which is its version and its weight. Before that may stand
+/// `slow:`, which waits for the disk, or `unfit:`, which fails to warm up. `broken` is an error and
+/// `panics` panics.
 impl Loader for Arc<World> {
-    fn load(&self, name: &str, source: &str, options: &ModelOptions) -> Result<Arc<dyn Model>, String> {
+    fn load(
+        &self,
+        name: &str,
+        source: &str,
+        options: &ModelOptions,
+    ) -> Result<Arc<dyn Model>, String> {
         let fit = source.strip_prefix("unfit:");
         let slow = source.strip_prefix("slow:");
         if slow.is_some() {
@@ -73,11 +81,17 @@ impl Loader for Arc<World> {
         }
         assert_ne!(source, "panics", "on purpose");
         let version = fit.or(slow).unwrap_or(source);
-        let number = version.strip_prefix('v').and_then(|number| number.parse::<u32>().ok());
+        let number = version
+            .strip_prefix('v')
+            .and_then(|number| number.parse::<u32>().ok());
         number.ok_or_else(|| format!("there is nothing at `{source}`"))?;
         let info = info(name, version, options.max_tokens.unwrap_or(4_096));
         let warm_up = Sequence::whole(vec![if fit.is_some() { FAILS } else { 1 }]);
-        Ok(Arc::new(Fake { info: Arc::new(info), world: Arc::clone(self), warm_up }))
+        Ok(Arc::new(Fake {
+            info: Arc::new(info),
+            world: Arc::clone(self),
+            warm_up,
+        }))
     }
 }
 
@@ -90,7 +104,11 @@ pub(super) struct Fake {
 impl Fake {
     pub(super) fn new(world: &Arc<World>, version: &str) -> Arc<Self> {
         let info = Arc::new(info("m", version, 4_096));
-        Arc::new(Self { info, world: Arc::clone(world), warm_up: Sequence::whole(vec![1]) })
+        Arc::new(Self {
+            info,
+            world: Arc::clone(world),
+            warm_up: Sequence::whole(vec![1]),
+        })
     }
 }
 
@@ -122,17 +140,27 @@ impl Model for Fake {
             }
             ModelInput::Pair(main, reference) => (whole(main), Some(whole(reference))),
             ModelInput::Ids(ids) => (Sequence::whole(ids.clone()), None),
-            ModelInput::Rollout { .. } => return Err(Refusal::Unreadable("it reads no rollouts".to_owned())),
+            ModelInput::Rollout { .. } => {
+                return Err(Refusal::Unreadable("it reads no rollouts".to_owned()));
+            }
         };
         let (tokens, max) = (main.len(), self.info.max_tokens);
-        if tokens > max { Err(Refusal::TooLong { tokens, max }) } else { Ok(Reading { main, reference }) }
+        if tokens > max {
+            Err(Refusal::TooLong { tokens, max })
+        } else {
+            Ok(Reading { main, reference })
+        }
     }
 
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
         self.world.device.pass();
         let thread = std::thread::current().name().unwrap_or_default().to_owned();
         self.world.threads.lock().unwrap().insert(thread);
-        self.world.batches.lock().unwrap().push(batch.iter().map(|sequence| sequence.ids.clone()).collect());
+        self.world
+            .batches
+            .lock()
+            .unwrap()
+            .push(batch.iter().map(|sequence| sequence.ids.clone()).collect());
         let has = |id: u32| batch.iter().any(|sequence| sequence.ids.contains(&id));
         let memory = *self.world.memory.lock().unwrap();
         assert!(!has(PANICS), "on purpose");
@@ -144,7 +172,11 @@ impl Model for Fake {
         }
         let readout = |sequence: &&&Sequence| {
             let number = expected(&self.info.version, &sequence.ids);
-            Readout::Scalar(if sequence.ids.contains(&NAN) { f32::NAN } else { number })
+            Readout::Scalar(if sequence.ids.contains(&NAN) {
+                f32::NAN
+            } else {
+                number
+            })
         };
         Ok(batch
             .iter()
@@ -159,7 +191,10 @@ impl Model for Fake {
             other => panic!("it never says {other:?}"),
         };
         let raw = number(readout) - reference.map_or(0.0, number);
-        Judged { raw: Some(raw), score: Some(0.5) }
+        Judged {
+            raw: Some(raw),
+            score: Some(0.5),
+        }
     }
 
     fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {

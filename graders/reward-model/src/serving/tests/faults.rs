@@ -11,9 +11,12 @@ use super::{Models, ServingOptions, ask, from, hold, one_model, ran, raws, until
 
 #[tokio::test]
 async fn what_fails_in_a_batch_fails_alone() {
-    for (id, says) in
-        [(PANICS, "on purpose"), (FAILS, "fell over"), (NAN, "not finite"), (VANISHES, "0 readouts for 1")]
-    {
+    for (id, says) in [
+        (PANICS, "on purpose"),
+        (FAILS, "fell over"),
+        (NAN, "not finite"),
+        (VANISHES, "0 readouts for 1"),
+    ] {
         let (world, models) = one_model(ServingOptions::default()).await;
         let held = hold(&world, &models).await;
         let before = ask(&models, request("a", vec![ids(1, 10), ids(2, 11)]));
@@ -22,14 +25,24 @@ async fn what_fails_in_a_batch_fails_alone() {
         until(|| waiting(&models) == 10 + 11 + 12 + 1 + 13).await;
         world.device.open();
         held.await.unwrap().unwrap();
-        assert_eq!(raws(&before.await.unwrap().unwrap()), [expected("v1", &[1; 10]), expected("v1", &[2; 11])]);
-        assert_eq!(raws(&after.await.unwrap().unwrap()), [expected("v1", &[4; 13])]);
+        assert_eq!(
+            raws(&before.await.unwrap().unwrap()),
+            [expected("v1", &[1; 10]), expected("v1", &[2; 11])]
+        );
+        assert_eq!(
+            raws(&after.await.unwrap().unwrap()),
+            [expected("v1", &[4; 13])]
+        );
         match faulty.await.unwrap() {
             Err(ModelError::Device(message)) => assert!(message.contains(says), "{message}"),
             other => panic!("{other:?}"),
         }
         let later = models.score(request("b", vec![ids(3, 12)])).await.unwrap();
-        assert_eq!(raws(&later), [expected("v1", &[3; 12])], "the thread lives on");
+        assert_eq!(
+            raws(&later),
+            [expected("v1", &[3; 12])],
+            "the thread lives on"
+        );
     }
 }
 
@@ -37,7 +50,10 @@ async fn what_fails_in_a_batch_fails_alone() {
 async fn the_one_to_blame_is_found_by_halves() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
-    let innocent = ask(&models, request("a", (1..64).map(|mark| ids(mark, 10)).collect()));
+    let innocent = ask(
+        &models,
+        request("a", (1..64).map(|mark| ids(mark, 10)).collect()),
+    );
     let faulty = ask(&models, request("b", vec![ids(FAILS, 10)]));
     until(|| waiting(&models) == 640).await;
     world.batches.lock().unwrap().clear();
@@ -45,22 +61,46 @@ async fn the_one_to_blame_is_found_by_halves() {
     held.await.unwrap().unwrap();
     innocent.await.unwrap().unwrap();
     faulty.await.unwrap().unwrap_err();
-    let sizes: Vec<_> = world.batches.lock().unwrap().iter().map(Vec::len).filter(|size| *size > 1).collect();
+    let sizes: Vec<_> = world
+        .batches
+        .lock()
+        .unwrap()
+        .iter()
+        .map(Vec::len)
+        .filter(|size| *size > 1)
+        .collect();
     assert_eq!(sizes[0], 64);
-    assert_eq!(sizes.iter().sum::<usize>(), 64 + 2 * (32 + 16 + 8 + 4 + 2), "two halves each time, not one by one");
+    assert_eq!(
+        sizes.iter().sum::<usize>(),
+        64 + 2 * (32 + 16 + 8 + 4 + 2),
+        "two halves each time, not one by one"
+    );
 }
 
 #[tokio::test]
 async fn a_panic_of_the_tokenizer_costs_its_request_only() {
-    let (_, models) = one_model(ServingOptions { readers: 1, ..ServingOptions::default() }).await;
-    let refused = models.score(request("a", vec![text("fine"), text("panic")])).await;
+    let (_, models) = one_model(ServingOptions {
+        readers: 1,
+        ..ServingOptions::default()
+    })
+    .await;
+    let refused = models
+        .score(request("a", vec![text("fine"), text("panic")]))
+        .await;
     assert!(matches!(refused, Err(ModelError::Device(_))), "{refused:?}");
-    models.score(request("a", vec![text("fine")])).await.unwrap();
+    models
+        .score(request("a", vec![text("fine")]))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
 async fn when_memory_runs_out_batches_get_smaller() {
-    let options = ServingOptions { batch_tokens: 800, cache_bytes: 0, ..ServingOptions::default() };
+    let options = ServingOptions {
+        batch_tokens: 800,
+        cache_bytes: 0,
+        ..ServingOptions::default()
+    };
     let (world, models) = one_model(options).await;
     *world.memory.lock().unwrap() = 150;
     let inputs: Vec<_> = (0..16).map(|mark| ids(mark, 50)).collect();
@@ -70,7 +110,10 @@ async fn when_memory_runs_out_batches_get_smaller() {
     world.batches.lock().unwrap().clear();
     models.score(request("a", inputs)).await.unwrap();
     let sizes: Vec<_> = world.batches.lock().unwrap().iter().map(Vec::len).collect();
-    assert_eq!(sizes, [2; 8], "800, 400 and 200 tokens were too many; 100 are kept to");
+    assert_eq!(
+        sizes, [2; 8],
+        "800, 400 and 200 tokens were too many; 100 are kept to"
+    );
 }
 
 #[tokio::test]
@@ -78,7 +121,10 @@ async fn what_does_not_fit_alone_is_told_so() {
     let (world, models) = one_model(ServingOptions::default()).await;
     *world.memory.lock().unwrap() = 150;
     let refused = models.score(request("a", vec![ids(1, 151)])).await;
-    assert!(matches!(&refused, Err(ModelError::Device(message)) if message.contains("out of memory")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(ModelError::Device(message)) if message.contains("out of memory")),
+        "{refused:?}"
+    );
     models.score(request("a", vec![ids(1, 150)])).await.unwrap();
 }
 
@@ -95,7 +141,10 @@ async fn stopping_answers_what_waits_and_refuses_what_comes() {
     while models.score(request("b", vec![])).await != Err(ModelError::ShuttingDown) {
         tokio::task::yield_now().await;
     }
-    assert_eq!(models.load("n".to_owned(), from("v2")).await, Err(ModelError::ShuttingDown));
+    assert_eq!(
+        models.load("n".to_owned(), from("v2")).await,
+        Err(ModelError::ShuttingDown)
+    );
     assert!(!stopping.is_finished());
     world.device.open();
     stopping.await.unwrap();
@@ -121,7 +170,12 @@ async fn stopping_refuses_what_waits_past_its_patience() {
 async fn dropping_the_models_ends_their_thread() {
     let clock = Arc::new(SystemClock::new());
     let options = ServingOptions::default();
-    let models = Models::start(Arc::new(Arc::<World>::default()), options, Arc::clone(&clock) as _).unwrap();
+    let models = Models::start(
+        Arc::new(Arc::<World>::default()),
+        options,
+        Arc::clone(&clock) as _,
+    )
+    .unwrap();
     drop(models);
     until(|| Arc::strong_count(&clock) == 1).await;
 }

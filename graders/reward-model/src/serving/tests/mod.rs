@@ -31,7 +31,10 @@ async fn one_model(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
 }
 
 fn from(source: &str) -> ModelLoad {
-    ModelLoad { source: Some(source.to_owned()), options: None }
+    ModelLoad {
+        source: Some(source.to_owned()),
+        options: None,
+    }
 }
 
 /// Waits until something is so.
@@ -42,7 +45,11 @@ async fn until(mut so: impl FnMut() -> bool) {
 }
 
 fn waiting(models: &Models) -> u64 {
-    models.list().iter().map(|status| status.waiting_tokens).sum()
+    models
+        .list()
+        .iter()
+        .map(|status| status.waiting_tokens)
+        .sum()
 }
 
 type Scored = Result<ModelReply, ModelError>;
@@ -62,10 +69,21 @@ async fn hold(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
 }
 
 fn raws(reply: &ModelReply) -> Vec<f32> {
-    reply.scores.iter().map(|score| score.as_ref().unwrap().raw.unwrap()).collect()
+    reply
+        .scores
+        .iter()
+        .map(|score| score.as_ref().unwrap().raw.unwrap())
+        .collect()
 }
 
 /// Whether a batch with an id was tried.
 fn ran(world: &World, id: u32) -> bool {
-    world.batches.lock().unwrap().iter().flatten().flatten().any(|other| *other == id)
+    world
+        .batches
+        .lock()
+        .unwrap()
+        .iter()
+        .flatten()
+        .flatten()
+        .any(|other| *other == id)
 }

@@ -10,16 +10,29 @@ use super::fake::{ids, request};
 use super::{Models, ServingOptions, from, models, one_model, until};
 
 fn called(model: &str) -> ModelRequest {
-    ModelRequest { model: Some(model.to_owned()), ..request("a", vec![ids(1, 3)]) }
+    ModelRequest {
+        model: Some(model.to_owned()),
+        ..request("a", vec![ids(1, 3)])
+    }
 }
 
 fn states(models: &Models) -> Vec<(String, ModelState, bool)> {
-    models.list().into_iter().map(|status| (status.name, status.state, status.default)).collect()
+    models
+        .list()
+        .into_iter()
+        .map(|status| (status.name, status.state, status.default))
+        .collect()
 }
 
 /// The version that answers a name.
 async fn version(models: &Models, name: &str) -> String {
-    models.score(called(name)).await.unwrap().model.version.clone()
+    models
+        .score(called(name))
+        .await
+        .unwrap()
+        .model
+        .version
+        .clone()
 }
 
 #[tokio::test]
@@ -32,38 +45,73 @@ async fn the_only_model_is_meant_without_a_name() {
     );
     models.load("one".to_owned(), from("v1")).await.unwrap();
     assert_eq!(models.find(None).unwrap().name, "one");
-    assert_eq!(models.score(request("a", vec![ids(1, 3)])).await.unwrap().model.name, "one");
+    assert_eq!(
+        models
+            .score(request("a", vec![ids(1, 3)]))
+            .await
+            .unwrap()
+            .model
+            .name,
+        "one"
+    );
     models.load("another".to_owned(), from("v2")).await.unwrap();
     let refused = models.find(None).unwrap_err();
-    assert_eq!(refused.to_string(), "there are several models; name one of `another`, `one`");
+    assert_eq!(
+        refused.to_string(),
+        "there are several models; name one of `another`, `one`"
+    );
     assert_eq!(
         models.find(Some("third")).unwrap_err().to_string(),
         "there is no model `third`; there is `another`, `one`"
     );
     let ready = ModelState::Ready;
-    assert_eq!(states(&models), [("another".to_owned(), ready, false), ("one".to_owned(), ready, false)]);
+    assert_eq!(
+        states(&models),
+        [
+            ("another".to_owned(), ready, false),
+            ("one".to_owned(), ready, false)
+        ]
+    );
 }
 
 #[tokio::test]
 async fn a_default_is_meant_among_several() {
-    let (_, models) = models(ServingOptions { default_model: Some("b".to_owned()), ..ServingOptions::default() });
+    let (_, models) = models(ServingOptions {
+        default_model: Some("b".to_owned()),
+        ..ServingOptions::default()
+    });
     models.load("a".to_owned(), from("v1")).await.unwrap();
-    assert!(matches!(models.find(None), Err(ModelError::Unknown(_))), "the default and no other");
+    assert!(
+        matches!(models.find(None), Err(ModelError::Unknown(_))),
+        "the default and no other"
+    );
     models.load("b".to_owned(), from("v2")).await.unwrap();
     assert_eq!(models.find(None).unwrap().name, "b");
-    assert_eq!(states(&models).iter().map(|(.., default)| *default).collect::<Vec<_>>(), [false, true]);
+    assert_eq!(
+        states(&models)
+            .iter()
+            .map(|(.., default)| *default)
+            .collect::<Vec<_>>(),
+        [false, true]
+    );
 }
 
 #[tokio::test]
 async fn a_version_may_be_insisted_on() {
     let (world, models) = models(ServingOptions::default());
     models.load("m".to_owned(), from("v123")).await.unwrap();
-    let expecting = |version: &str| ModelRequest { expected_version: Some(version.to_owned()), ..called("m") };
+    let expecting = |version: &str| ModelRequest {
+        expected_version: Some(version.to_owned()),
+        ..called("m")
+    };
     models.score(expecting("v12")).await.unwrap();
     let ran = world.batches.lock().unwrap().len();
     let refused = models.score(expecting("v13")).await.unwrap_err();
-    let other =
-        ModelError::OtherVersion { name: "m".to_owned(), version: "v123".to_owned(), expected: "v13".to_owned() };
+    let other = ModelError::OtherVersion {
+        name: "m".to_owned(),
+        version: "v123".to_owned(),
+        expected: "v13".to_owned(),
+    };
     assert_eq!(refused, other);
     assert_eq!(world.batches.lock().unwrap().len(), ran);
 }
@@ -74,31 +122,62 @@ async fn a_failed_replacement_leaves_the_model_and_says_why() {
     for (source, says) in [
         ("broken", "there is nothing at `broken`"),
         ("panics", "on purpose"),
-        ("unfit:v2", "it does not run: the model `m` failed: the device fell over"),
+        (
+            "unfit:v2",
+            "it does not run: the model `m` failed: the device fell over",
+        ),
     ] {
         let refused = models.load("m".to_owned(), from(source)).await.unwrap_err();
-        assert!(matches!(&refused, ModelError::NotLoadable(message) if message.contains(says)), "{refused:?}");
+        assert!(
+            matches!(&refused, ModelError::NotLoadable(message) if message.contains(says)),
+            "{refused:?}"
+        );
         assert_eq!(version(&models, "m").await, "v1");
         let status = models.list().remove(0);
         assert_eq!(status.state, ModelState::Ready);
         assert!(status.problem.unwrap().contains(says));
     }
-    let again = models.load("m".to_owned(), ModelLoad::default()).await.unwrap();
-    assert_eq!(again.version, "v1", "the source is still the one that is loaded");
+    let again = models
+        .load("m".to_owned(), ModelLoad::default())
+        .await
+        .unwrap();
+    assert_eq!(
+        again.version, "v1",
+        "the source is still the one that is loaded"
+    );
     assert_eq!(models.list().remove(0).problem, None);
 }
 
 #[tokio::test]
 async fn a_model_that_never_loaded_is_unavailable_and_says_why() {
     let (_, models) = models(ServingOptions::default());
-    models.load("m".to_owned(), from("broken")).await.unwrap_err();
-    let refused = models.score(ModelRequest { patience: Some(Duration::MAX), ..called("m") }).await.unwrap_err();
+    models
+        .load("m".to_owned(), from("broken"))
+        .await
+        .unwrap_err();
+    let refused = models
+        .score(ModelRequest {
+            patience: Some(Duration::MAX),
+            ..called("m")
+        })
+        .await
+        .unwrap_err();
     assert_eq!(refused, models.find(None).unwrap_err());
     let says = "the model `m` failed to load: there is nothing at `broken`";
     assert_eq!(refused, ModelError::Unavailable(says.to_owned()));
-    assert_eq!(states(&models), [("m".to_owned(), ModelState::Failed, true)]);
-    let again = models.load("m".to_owned(), ModelLoad::default()).await.unwrap_err();
-    assert_eq!(again, ModelError::NotLoadable("there is nothing at `broken`".to_owned()), "its source is known");
+    assert_eq!(
+        states(&models),
+        [("m".to_owned(), ModelState::Failed, true)]
+    );
+    let again = models
+        .load("m".to_owned(), ModelLoad::default())
+        .await
+        .unwrap_err();
+    assert_eq!(
+        again,
+        ModelError::NotLoadable("there is nothing at `broken`".to_owned()),
+        "its source is known"
+    );
 }
 
 #[tokio::test]
@@ -109,14 +188,27 @@ async fn a_model_that_is_loading_is_waited_for_with_patience_only() {
         async move { models.load("m".to_owned(), from("slow:v1")).await }
     });
     until(|| world.disk.arrived() == 1).await;
-    assert_eq!(states(&models), [("m".to_owned(), ModelState::Loading, true)]);
+    assert_eq!(
+        states(&models),
+        [("m".to_owned(), ModelState::Loading, true)]
+    );
     let refused = models.score(called("m")).await.unwrap_err();
     assert!(matches!(refused, ModelError::Unavailable(_)), "{refused:?}");
-    let hurried = ModelRequest { patience: Some(Duration::from_millis(1)), ..called("m") };
+    let hurried = ModelRequest {
+        patience: Some(Duration::from_millis(1)),
+        ..called("m")
+    };
     assert_eq!(models.score(hurried).await.unwrap_err(), refused);
     let patient = tokio::spawn({
         let models = Arc::clone(&models);
-        async move { models.score(ModelRequest { patience: Some(Duration::MAX), ..called("m") }).await }
+        async move {
+            models
+                .score(ModelRequest {
+                    patience: Some(Duration::MAX),
+                    ..called("m")
+                })
+                .await
+        }
     });
     tokio::task::yield_now().await;
     world.disk.open();
@@ -150,7 +242,10 @@ async fn a_name_that_is_taken_away_is_unknown_and_what_waits_is_answered() {
     until(|| world.device.arrived() > before).await;
     models.unload("m").unwrap();
     assert!(matches!(models.unload("m"), Err(ModelError::Unknown(_))));
-    assert!(matches!(models.score(called("m")).await, Err(ModelError::Unknown(_))));
+    assert!(matches!(
+        models.score(called("m")).await,
+        Err(ModelError::Unknown(_))
+    ));
     assert_eq!(models.list(), []);
     world.device.open();
     asked.await.unwrap().unwrap();
@@ -166,19 +261,43 @@ async fn a_name_that_is_taken_away_while_it_loads_stays_away() {
     until(|| world.disk.arrived() == 1).await;
     models.unload("m").unwrap();
     world.disk.open();
-    assert!(matches!(loading.await.unwrap(), Err(ModelError::NotLoadable(_))));
-    assert!(matches!(models.find(Some("m")), Err(ModelError::Unknown(_))));
+    assert!(matches!(
+        loading.await.unwrap(),
+        Err(ModelError::NotLoadable(_))
+    ));
+    assert!(matches!(
+        models.find(Some("m")),
+        Err(ModelError::Unknown(_))
+    ));
 }
 
 #[tokio::test]
 async fn a_load_keeps_what_it_does_not_say() {
     let (_, models) = models(ServingOptions::default());
     let options = json!({"max_tokens": 7}).as_object().cloned();
-    models.load("m".to_owned(), ModelLoad { options, ..from("v1") }).await.unwrap();
+    models
+        .load(
+            "m".to_owned(),
+            ModelLoad {
+                options,
+                ..from("v1")
+            },
+        )
+        .await
+        .unwrap();
     let info = models.load("m".to_owned(), from("v2")).await.unwrap();
     assert_eq!((info.version.as_str(), info.max_tokens), ("v2", 7));
     let options = json!({}).as_object().cloned();
-    let info = models.load("m".to_owned(), ModelLoad { source: None, options }).await.unwrap();
+    let info = models
+        .load(
+            "m".to_owned(),
+            ModelLoad {
+                source: None,
+                options,
+            },
+        )
+        .await
+        .unwrap();
     assert_eq!((info.version.as_str(), info.max_tokens), ("v2", 4_096));
 }
 
@@ -187,12 +306,30 @@ async fn what_cannot_be_loaded_is_refused_before_anything_is_made() {
     let (_, models) = models(ServingOptions::default());
     for name in ["", "a/b", "a b", "ä", &"x".repeat(65)] {
         let refused = models.load(name.to_owned(), from("v1")).await;
-        assert!(matches!(refused, Err(ModelError::NotLoadable(_))), "{refused:?}");
+        assert!(
+            matches!(refused, Err(ModelError::NotLoadable(_))),
+            "{refused:?}"
+        );
     }
     let options = json!({"poling": "last"}).as_object().cloned();
-    let refused = models.load("m".to_owned(), ModelLoad { options, ..from("v1") }).await.unwrap_err();
-    assert!(refused.to_string().contains("unknown field `poling`"), "{refused}");
+    let refused = models
+        .load(
+            "m".to_owned(),
+            ModelLoad {
+                options,
+                ..from("v1")
+            },
+        )
+        .await
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("unknown field `poling`"),
+        "{refused}"
+    );
     let refused = models.load("m".to_owned(), ModelLoad::default()).await;
-    assert!(matches!(refused, Err(ModelError::Unknown(_))), "{refused:?}");
+    assert!(
+        matches!(refused, Err(ModelError::Unknown(_))),
+        "{refused:?}"
+    );
     assert_eq!(models.list(), []);
 }

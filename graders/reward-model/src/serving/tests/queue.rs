@@ -15,7 +15,10 @@ use super::super::ticket::Ticket;
 use super::fake::{Fake, HandClock, World};
 use crate::Sequence;
 
-const BATCH: Budget = Budget { tokens: 100, rows: 8 };
+const BATCH: Budget = Budget {
+    tokens: 100,
+    rows: 8,
+};
 
 struct Bench {
     clock: Arc<HandClock>,
@@ -27,15 +30,34 @@ struct Bench {
 fn bench() -> Bench {
     let world = Arc::new(World::default());
     let clock = Arc::new(HandClock::default());
-    let loaded = |version| Arc::new(Loaded::new(Fake::new(&world, version), Arc::<Counts>::default(), BATCH.tokens));
+    let loaded = |version| {
+        Arc::new(Loaded::new(
+            Fake::new(&world, version),
+            Arc::<Counts>::default(),
+            BATCH.tokens,
+        ))
+    };
     let queue = Queue::new(1_000, BATCH, Arc::clone(&clock) as _);
-    Bench { clock, queue, model: loaded("v1"), other: loaded("v2") }
+    Bench {
+        clock,
+        queue,
+        model: loaded("v1"),
+        other: loaded("v2"),
+    }
 }
 
 impl Bench {
     fn order(&self, caller: &str, lengths: &[usize]) -> Order {
-        let sequences = lengths.iter().map(|length| Sequence::whole(vec![7; *length])).collect();
-        Order { caller: Arc::from(caller), model: Arc::clone(&self.model), deadline: None, sequences }
+        let sequences = lengths
+            .iter()
+            .map(|length| Sequence::whole(vec![7; *length]))
+            .collect();
+        Order {
+            caller: Arc::from(caller),
+            model: Arc::clone(&self.model),
+            deadline: None,
+            sequences,
+        }
     }
 
     fn admit(&self, caller: &str, lengths: &[usize]) -> Result<Ticket, ModelError> {
@@ -44,7 +66,12 @@ impl Bench {
 
     /// Lengths of the next batch.
     fn batch(&self) -> Vec<usize> {
-        self.queue.next().unwrap().iter().map(|job| job.sequence.len()).collect()
+        self.queue
+            .next()
+            .unwrap()
+            .iter()
+            .map(|job| job.sequence.len())
+            .collect()
     }
 
     fn waiting(&self) -> u64 {
@@ -57,10 +84,16 @@ fn a_request_comes_in_whole_or_not_at_all() {
     let bench = bench();
     let first = bench.admit("a", &[300, 300]).unwrap();
     let refused = bench.admit("b", &[300, 101]).err();
-    assert!(matches!(refused, Some(ModelError::Overloaded { waiting: 600, .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Some(ModelError::Overloaded { waiting: 600, .. })),
+        "{refused:?}"
+    );
     assert_eq!(bench.waiting(), 600);
     let second = bench.admit("b", &[300, 100]).unwrap();
-    assert!(matches!(bench.queue.knock(), Err(ModelError::Overloaded { waiting: 1_000, .. })));
+    assert!(matches!(
+        bench.queue.knock(),
+        Err(ModelError::Overloaded { waiting: 1_000, .. })
+    ));
     drop(first);
     assert_eq!(bench.waiting(), 400);
     bench.queue.knock().unwrap();
@@ -71,7 +104,13 @@ fn a_request_comes_in_whole_or_not_at_all() {
 #[test]
 fn what_would_never_fit_is_told_so_even_when_nothing_waits() {
     let refused = bench().admit("a", &[600, 401]).err();
-    assert_eq!(refused, Some(ModelError::TooLarge { tokens: 1_001, limit: 1_000 }));
+    assert_eq!(
+        refused,
+        Some(ModelError::TooLarge {
+            tokens: 1_001,
+            limit: 1_000
+        })
+    );
 }
 
 #[test]
@@ -103,19 +142,30 @@ fn a_retry_is_due_when_the_backlog_should_be_gone() {
 #[test]
 fn what_is_late_is_answered_and_never_run() {
     let bench = bench();
-    let mut late =
-        bench.queue.admit(Order { deadline: Some(Duration::from_secs(5)), ..bench.order("a", &[10, 20]) }).unwrap();
+    let mut late = bench
+        .queue
+        .admit(Order {
+            deadline: Some(Duration::from_secs(5)),
+            ..bench.order("a", &[10, 20])
+        })
+        .unwrap();
     let _patient = bench.admit("a", &[30]).unwrap();
     bench.clock.set(5);
     assert_eq!(bench.batch(), [30]);
-    assert_eq!(late.next().now_or_never().unwrap(), Err(ModelError::Expired));
+    assert_eq!(
+        late.next().now_or_never().unwrap(),
+        Err(ModelError::Expired)
+    );
     assert_eq!(bench.waiting(), 0);
 }
 
 #[test]
 fn what_is_not_yet_late_is_run() {
     let bench = bench();
-    let order = Order { deadline: Some(Duration::from_secs(5)), ..bench.order("a", &[10]) };
+    let order = Order {
+        deadline: Some(Duration::from_secs(5)),
+        ..bench.order("a", &[10])
+    };
     let _ticket = bench.queue.admit(order).unwrap();
     bench.clock.set(4);
     assert_eq!(bench.batch(), [10]);
@@ -128,7 +178,10 @@ fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
     let _second = bench.admit("a", &[70]).unwrap();
     assert_eq!(bench.batch(), [60]);
     assert_eq!(bench.waiting(), 190);
-    assert!(first.give_up(), "from the window, where some of it is by now");
+    assert!(
+        first.give_up(),
+        "from the window, where some of it is by now"
+    );
     assert!(!first.give_up());
     assert_eq!(bench.waiting(), 70);
     drop(first);
@@ -140,7 +193,13 @@ fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
 fn a_batch_has_one_model_and_none_is_left_behind() {
     let bench = bench();
     let _mine = bench.admit("a", &[10, 10]).unwrap();
-    let _other = bench.queue.admit(Order { model: Arc::clone(&bench.other), ..bench.order("b", &[20, 20]) }).unwrap();
+    let _other = bench
+        .queue
+        .admit(Order {
+            model: Arc::clone(&bench.other),
+            ..bench.order("b", &[20, 20])
+        })
+        .unwrap();
     assert_eq!(bench.batch(), [10, 10]);
     assert_eq!(bench.batch(), [20, 20]);
 }
@@ -172,14 +231,23 @@ fn a_closed_queue_ends_when_it_is_empty() {
     bench.queue.close();
     assert!(bench.queue.is_closed());
     assert_eq!(bench.queue.knock(), Err(ModelError::ShuttingDown));
-    assert_eq!(bench.admit("a", &[10]).err(), Some(ModelError::ShuttingDown));
+    assert_eq!(
+        bench.admit("a", &[10]).err(),
+        Some(ModelError::ShuttingDown)
+    );
     let batch = bench.queue.next().unwrap();
     batch[0].answer(Ok(Readout::Scalar(1.0)));
-    assert!(bench.queue.drained().now_or_never().is_none(), "the batch still runs");
+    assert!(
+        bench.queue.drained().now_or_never().is_none(),
+        "the batch still runs"
+    );
     bench.queue.done(10, Duration::from_secs(1));
     assert!(bench.queue.next().is_none());
     assert!(bench.queue.drained().now_or_never().is_some());
-    assert_eq!(ticket.next().now_or_never().unwrap(), Ok(Some((0, Readout::Scalar(1.0)))));
+    assert_eq!(
+        ticket.next().now_or_never().unwrap(),
+        Ok(Some((0, Readout::Scalar(1.0))))
+    );
     assert_eq!(ticket.next().now_or_never().unwrap(), Ok(None));
 }
 
@@ -189,7 +257,10 @@ fn clearing_answers_all_that_waits() {
     let mut ticket = bench.admit("a", &[1; 500]).unwrap();
     bench.queue.clear();
     for _ in 0..500 {
-        assert_eq!(ticket.next().now_or_never().unwrap(), Err(ModelError::ShuttingDown));
+        assert_eq!(
+            ticket.next().now_or_never().unwrap(),
+            Err(ModelError::ShuttingDown)
+        );
     }
     assert_eq!(bench.waiting(), 0);
 }
@@ -199,15 +270,27 @@ fn a_sequence_that_gets_lost_is_no_wait_for_ever() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[10]).unwrap();
     drop(bench.queue.next());
-    assert!(matches!(ticket.next().now_or_never().unwrap(), Err(ModelError::Device(_))));
+    assert!(matches!(
+        ticket.next().now_or_never().unwrap(),
+        Err(ModelError::Device(_))
+    ));
 }
 
 #[derive(Debug, Clone)]
 enum Step {
-    Admit { caller: u8, lengths: Vec<usize>, patience: Option<u64>, other: bool },
+    Admit {
+        caller: u8,
+        lengths: Vec<usize>,
+        patience: Option<u64>,
+        other: bool,
+    },
     Run,
-    GiveUp { which: usize },
-    Pass { seconds: u64 },
+    GiveUp {
+        which: usize,
+    },
+    Pass {
+        seconds: u64,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -296,7 +379,8 @@ proptest! {
                     bench.clock.set(now);
                 }
             }
-            // What is late leaves when a batch is formed, at the earliest; a caller that hears of it gives the rest up.
+            // What is late leaves when a batch is formed, at the earliest; a caller that hears of
+            // it gives the rest up.
             for known in &mut known {
                 if let Some(Err(error)) = known.ticket.next().now_or_never() {
                     let late = known.deadline.is_some_and(|deadline| deadline <= now);

@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use assay_core::reward_model::{ModelError, ModelInput, ModelRequest, Readout, Refusal, RewardModels};
+use assay_core::reward_model::{
+    ModelError, ModelInput, ModelRequest, Readout, Refusal, RewardModels,
+};
 use assay_core::{Completion, ErrorCode};
 
 use super::fake::{expected, ids, ids_of, request, text};
@@ -12,20 +14,40 @@ use super::{ServingOptions, ask, from, hold, one_model, ran, raws, until, waitin
 
 #[tokio::test]
 async fn scores_stand_where_their_inputs_stood() {
-    let (_, models) = one_model(ServingOptions { batch_tokens: 64, readers: 3, ..ServingOptions::default() }).await;
-    let mut inputs: Vec<_> = (1..200u32).map(|mark| ids(mark, 1 + (mark as usize * 37) % 50)).collect();
+    let (_, models) = one_model(ServingOptions {
+        batch_tokens: 64,
+        readers: 3,
+        ..ServingOptions::default()
+    })
+    .await;
+    let mut inputs: Vec<_> = (1..200u32)
+        .map(|mark| ids(mark, 1 + (mark as usize * 37) % 50))
+        .collect();
     inputs[100] = ids(1, 5_000);
-    inputs[150] = ModelInput::Rollout { prompt: None, completion: Completion::Text(Arc::from("x")), reference: None };
+    inputs[150] = ModelInput::Rollout {
+        prompt: None,
+        completion: Completion::Text(Arc::from("x")),
+        reference: None,
+    };
     let reply = models.score(request("a", inputs.clone())).await.unwrap();
     assert_eq!(reply.model.version, "v1");
     assert_eq!(reply.scores.len(), inputs.len());
     for (at, (input, score)) in inputs.iter().zip(&reply.scores).enumerate() {
         match (at, input) {
-            (100, _) => assert_eq!(score, &Err(Refusal::TooLong { tokens: 5_000, max: 4_096 })),
+            (100, _) => assert_eq!(
+                score,
+                &Err(Refusal::TooLong {
+                    tokens: 5_000,
+                    max: 4_096
+                })
+            ),
             (_, ModelInput::Ids(ids)) => {
                 let score = score.as_ref().unwrap();
                 assert_eq!(score.readout, Readout::Scalar(expected("v1", ids)));
-                assert_eq!((score.raw, score.score), (Some(expected("v1", ids)), Some(0.5)));
+                assert_eq!(
+                    (score.raw, score.score),
+                    (Some(expected("v1", ids)), Some(0.5))
+                );
                 assert_eq!((score.tokens as usize, score.cut), (ids.len(), 0));
                 assert_eq!(score.last_ids, ids[ids.len().saturating_sub(4)..]);
             }
@@ -39,7 +61,11 @@ async fn scores_stand_where_their_inputs_stood() {
 
 #[tokio::test]
 async fn only_so_many_threads_read_at_once() {
-    let (world, models) = one_model(ServingOptions { readers: 2, ..ServingOptions::default() }).await;
+    let (world, models) = one_model(ServingOptions {
+        readers: 2,
+        ..ServingOptions::default()
+    })
+    .await;
     let asked = ask(&models, request("a", vec![text("wait"); 200]));
     until(|| world.disk.arrived() == 2).await;
     for _ in 0..1_000 {
@@ -61,11 +87,24 @@ async fn a_request_of_nothing_is_answered_with_nothing() {
 async fn a_reference_is_read_apart_and_once_for_all_that_share_it() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let pair = |main: &str| ModelInput::Pair(Arc::from(main), Arc::from("gold"));
-    let reply = models.score(request("a", vec![pair("one"), pair("two"), pair("one")])).await.unwrap();
+    let reply = models
+        .score(request("a", vec![pair("one"), pair("two"), pair("one")]))
+        .await
+        .unwrap();
     let gold = expected("v1", &ids_of("gold"));
-    let (one, two) = (expected("v1", &ids_of("one")) - gold, expected("v1", &ids_of("two")) - gold);
+    let (one, two) = (
+        expected("v1", &ids_of("one")) - gold,
+        expected("v1", &ids_of("two")) - gold,
+    );
     assert_eq!(raws(&reply), [one, two, one]);
-    let mut run: Vec<_> = world.batches.lock().unwrap().iter().flatten().cloned().collect();
+    let mut run: Vec<_> = world
+        .batches
+        .lock()
+        .unwrap()
+        .iter()
+        .flatten()
+        .cloned()
+        .collect();
     run.sort();
     assert_eq!(run, [ids_of("gold"), ids_of("one"), ids_of("two")]);
 }
@@ -73,41 +112,85 @@ async fn a_reference_is_read_apart_and_once_for_all_that_share_it() {
 #[tokio::test]
 async fn what_was_read_once_is_not_read_again_but_by_another_version() {
     let (world, models) = one_model(ServingOptions::default()).await;
-    let first = models.score(request("a", vec![text("same"), text("other")])).await.unwrap();
-    let again = models.score(request("b", vec![text("same")])).await.unwrap();
+    let first = models
+        .score(request("a", vec![text("same"), text("other")]))
+        .await
+        .unwrap();
+    let again = models
+        .score(request("b", vec![text("same")]))
+        .await
+        .unwrap();
     assert_eq!(again.scores[0], first.scores[0]);
     assert_eq!(world.batches.lock().unwrap().len(), 1);
     models.load("m".to_owned(), from("v2")).await.unwrap();
-    let anew = models.score(request("a", vec![text("same")])).await.unwrap();
+    let anew = models
+        .score(request("a", vec![text("same")]))
+        .await
+        .unwrap();
     assert_eq!(raws(&anew), [expected("v2", &ids_of("same"))]);
 }
 
 #[tokio::test]
 async fn without_a_cache_everything_is_read_again() {
-    let (world, models) = one_model(ServingOptions { cache_bytes: 0, ..ServingOptions::default() }).await;
+    let (world, models) = one_model(ServingOptions {
+        cache_bytes: 0,
+        ..ServingOptions::default()
+    })
+    .await;
     for _ in 0..2 {
-        models.score(request("a", vec![text("same"), text("same")])).await.unwrap();
+        models
+            .score(request("a", vec![text("same"), text("same")]))
+            .await
+            .unwrap();
     }
-    assert_eq!(world.batches.lock().unwrap().concat(), [ids_of("same"), ids_of("same")], "once for each request");
+    assert_eq!(
+        world.batches.lock().unwrap().concat(),
+        [ids_of("same"), ids_of("same")],
+        "once for each request"
+    );
 }
 
 #[tokio::test]
 async fn only_one_thread_ever_runs_a_model() {
-    let (world, models) = one_model(ServingOptions { batch_tokens: 8, ..ServingOptions::default() }).await;
-    models.score(request("a", (0..50).map(|mark| ids(mark, 5)).collect())).await.unwrap();
-    assert_eq!(world.threads.lock().unwrap().iter().collect::<Vec<_>>(), ["assay-device"], "warm-up included");
+    let (world, models) = one_model(ServingOptions {
+        batch_tokens: 8,
+        ..ServingOptions::default()
+    })
+    .await;
+    models
+        .score(request("a", (0..50).map(|mark| ids(mark, 5)).collect()))
+        .await
+        .unwrap();
+    assert_eq!(
+        world.threads.lock().unwrap().iter().collect::<Vec<_>>(),
+        ["assay-device"],
+        "warm-up included"
+    );
 }
 
 #[tokio::test]
 async fn too_many_tokens_are_refused_and_leave_nothing_behind() {
-    let (world, models) = one_model(ServingOptions { queue_tokens: 100, ..ServingOptions::default() }).await;
+    let (world, models) = one_model(ServingOptions {
+        queue_tokens: 100,
+        ..ServingOptions::default()
+    })
+    .await;
     let held = hold(&world, &models).await;
     let first = ask(&models, request("a", vec![ids(1, 30), ids(2, 30)]));
     until(|| waiting(&models) == 60).await;
-    let refused = models.score(request("b", vec![ids(3, 30), ids(4, 30)])).await.unwrap_err();
+    let refused = models
+        .score(request("b", vec![ids(3, 30), ids(4, 30)]))
+        .await
+        .unwrap_err();
     assert_eq!(refused.code(), ErrorCode::Overloaded);
     let too_large = models.score(request("b", vec![ids(3, 101)])).await;
-    assert_eq!(too_large, Err(ModelError::TooLarge { tokens: 101, limit: 100 }));
+    assert_eq!(
+        too_large,
+        Err(ModelError::TooLarge {
+            tokens: 101,
+            limit: 100
+        })
+    );
     assert_eq!(waiting(&models), 60);
     world.device.open();
     held.await.unwrap().unwrap();
@@ -119,10 +202,16 @@ async fn too_many_tokens_are_refused_and_leave_nothing_behind() {
 async fn a_request_whose_patience_runs_out_is_never_run() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
-    let hurried = ModelRequest { patience: Some(Duration::from_millis(1)), ..request("a", vec![ids(5, 10)]) };
+    let hurried = ModelRequest {
+        patience: Some(Duration::from_millis(1)),
+        ..request("a", vec![ids(5, 10)])
+    };
     assert_eq!(models.score(hurried).await, Err(ModelError::Expired));
     assert_eq!(waiting(&models), 0);
-    let patient = ModelRequest { patience: Some(Duration::MAX), ..request("a", vec![ids(6, 10)]) };
+    let patient = ModelRequest {
+        patience: Some(Duration::MAX),
+        ..request("a", vec![ids(6, 10)])
+    };
     let patient = ask(&models, patient);
     world.device.open();
     held.await.unwrap().unwrap();
@@ -135,12 +224,19 @@ async fn what_runs_when_patience_ends_is_waited_for() {
     let (world, models) = one_model(ServingOptions::default()).await;
     world.device.close();
     let before = world.device.arrived();
-    let asked =
-        ask(&models, ModelRequest { patience: Some(Duration::from_millis(20)), ..request("a", vec![ids(5, 10)]) });
+    let asked = ask(
+        &models,
+        ModelRequest {
+            patience: Some(Duration::from_millis(20)),
+            ..request("a", vec![ids(5, 10)])
+        },
+    );
     until(|| world.device.arrived() > before || asked.is_finished()).await;
     if world.device.arrived() > before {
         // Longer than the patience, so that it ends while the batch runs.
-        tokio::time::timeout(Duration::from_millis(40), std::future::pending::<()>()).await.unwrap_err();
+        tokio::time::timeout(Duration::from_millis(40), std::future::pending::<()>())
+            .await
+            .unwrap_err();
         assert!(!asked.is_finished());
         world.device.open();
         asked.await.unwrap().unwrap();
@@ -165,13 +261,21 @@ async fn a_request_that_nobody_waits_for_is_never_run() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn replacing_a_model_under_load_loses_nothing() {
     const CLIENTS: u32 = 1_000;
-    let options = ServingOptions { batch_tokens: 4_096, cache_bytes: 0, ..ServingOptions::default() };
+    let options = ServingOptions {
+        batch_tokens: 4_096,
+        cache_bytes: 0,
+        ..ServingOptions::default()
+    };
     let (_, models) = one_model(options).await;
     let done = Arc::new(AtomicBool::new(false));
     let answered = Arc::new(AtomicUsize::new(0));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|client| {
-            let (models, done, answered) = (Arc::clone(&models), Arc::clone(&done), Arc::clone(&answered));
+            let (models, done, answered) = (
+                Arc::clone(&models),
+                Arc::clone(&done),
+                Arc::clone(&answered),
+            );
             tokio::spawn(async move {
                 let caller = format!("caller {}", client % 7);
                 let lengths = [1 + client as usize % 90, 1 + client as usize * 31 % 200, 3];
@@ -181,8 +285,10 @@ async fn replacing_a_model_under_load_loses_nothing() {
                     let inputs = lengths.iter().map(|length| ids(client, *length)).collect();
                     let reply = models.score(request(&caller, inputs)).await.unwrap();
                     let version = &reply.model.version;
-                    let right: Vec<_> =
-                        lengths.iter().map(|length| expected(version, &vec![client; *length])).collect();
+                    let right: Vec<_> = lengths
+                        .iter()
+                        .map(|length| expected(version, &vec![client; *length]))
+                        .collect();
                     assert_eq!(raws(&reply), right, "all of it by version {version}");
                     answered.fetch_add(1, Ordering::AcqRel);
                     if seen.last() != Some(version) {
@@ -198,15 +304,28 @@ async fn replacing_a_model_under_load_loses_nothing() {
     for version in 2..=21 {
         let before = answered.load(Ordering::Acquire);
         until(|| answered.load(Ordering::Acquire) >= before + 200).await;
-        let info = models.load("m".to_owned(), from(&format!("v{version}"))).await.unwrap();
+        let info = models
+            .load("m".to_owned(), from(&format!("v{version}")))
+            .await
+            .unwrap();
         assert_eq!(info.version, format!("v{version}"));
     }
     done.store(true, Ordering::Release);
     for client in clients {
         let seen = client.await.unwrap();
-        assert_eq!(seen.last().unwrap(), "v21", "asked after the last was in its place");
-        let numbers: Vec<u32> = seen.iter().map(|version| version[1..].parse().unwrap()).collect();
-        assert!(numbers.is_sorted(), "no request after a newer one meets an older version: {seen:?}");
+        assert_eq!(
+            seen.last().unwrap(),
+            "v21",
+            "asked after the last was in its place"
+        );
+        let numbers: Vec<u32> = seen
+            .iter()
+            .map(|version| version[1..].parse().unwrap())
+            .collect();
+        assert!(
+            numbers.is_sorted(),
+            "no request after a newer one meets an older version: {seen:?}"
+        );
     }
     assert_eq!(waiting(&models), 0);
 }

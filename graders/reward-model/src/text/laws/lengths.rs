@@ -13,18 +13,35 @@ fn what_is_too_long_is_blamed_on_the_prompt_where_the_completion_fits() {
     let max = TURNS + 4;
     assert!(read(&reader(max), &rollout("qq", "aa")).is_ok());
     let tokens = max + 1;
-    assert_eq!(read(&reader(max), &rollout("qqq", "aa")), Err(Refusal::PromptTooLong { tokens, max }));
-    assert_eq!(read(&reader(max), &rollout("", "aaaaa")), Err(Refusal::TooLong { tokens, max }));
+    assert_eq!(
+        read(&reader(max), &rollout("qqq", "aa")),
+        Err(Refusal::PromptTooLong { tokens, max })
+    );
+    assert_eq!(
+        read(&reader(max), &rollout("", "aaaaa")),
+        Err(Refusal::TooLong { tokens, max })
+    );
 }
 
 #[test]
 fn only_the_start_of_the_prompts_text_is_cut() {
-    let cut = reader(TURNS + 5).read(&rollout("01234567", "ab"), Truncate::PromptLeft).unwrap();
-    assert_eq!(cut.ids, ids("<|im_start|>user\n567<|im_end|>\n<|im_start|>assistant\nab<|im_end|>\n"));
+    let cut = reader(TURNS + 5)
+        .read(&rollout("01234567", "ab"), Truncate::PromptLeft)
+        .unwrap();
+    assert_eq!(
+        cut.ids,
+        ids("<|im_start|>user\n567<|im_end|>\n<|im_start|>assistant\nab<|im_end|>\n")
+    );
     assert_eq!(cut.cut, 5);
     let max = TURNS + 1;
     let refused = reader(max).read(&rollout("0123", "ab"), Truncate::PromptLeft);
-    assert_eq!(refused, Err(Refusal::TooLong { tokens: TURNS + 6, max }));
+    assert_eq!(
+        refused,
+        Err(Refusal::TooLong {
+            tokens: TURNS + 6,
+            max
+        })
+    );
 }
 
 #[test]
@@ -37,9 +54,14 @@ fn the_first_message_of_a_prompt_goes_first_and_the_completion_stays() {
         reference: None,
     };
     let whole = read(&reader(LONG), &input).unwrap().ids.len();
-    let cut = reader(whole - 4).read(&input, Truncate::PromptLeft).unwrap();
+    let cut = reader(whole - 4)
+        .read(&input, Truncate::PromptLeft)
+        .unwrap();
     let turns = "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nef<|im_end|>\n<|im_start|>user\nghi<|im_end|>\n";
-    assert_eq!(cut.ids, ids(&format!("{turns}<|im_start|>assistant\nabc<|im_end|>\n")));
+    assert_eq!(
+        cut.ids,
+        ids(&format!("{turns}<|im_start|>assistant\nabc<|im_end|>\n"))
+    );
 }
 
 #[test]
@@ -50,13 +72,24 @@ fn every_form_can_be_cut() {
             json!({"template": "verify_rm"}),
             "<question>0123</question>\n<reference_answer>R</reference_answer>\n<completion>ab</completion>",
         ),
-        (json!({"template": "{{ prompt }}|{{ prompt }}{{ completion }}"}), "0123|0123ab"),
-        (json!({"question": "{{ prompt | trim }}?"}), "<|im_start|>user\n0123?<|im_end|>\n<|im_start|>assistant\n"),
+        (
+            json!({"template": "{{ prompt }}|{{ prompt }}{{ completion }}"}),
+            "0123|0123ab",
+        ),
+        (
+            json!({"question": "{{ prompt | trim }}?"}),
+            "<|im_start|>user\n0123?<|im_end|>\n<|im_start|>assistant\n",
+        ),
     ] {
         let max = ids(whole).len() - 3;
-        let reader = Files::chatml().open(&options(json.clone()), &facts(Kind::Rollout, max)).unwrap();
-        let input =
-            ModelInput::Rollout { prompt: Some(text("0123")), completion: text("ab"), reference: Some("R".into()) };
+        let reader = Files::chatml()
+            .open(&options(json.clone()), &facts(Kind::Rollout, max))
+            .unwrap();
+        let input = ModelInput::Rollout {
+            prompt: Some(text("0123")),
+            completion: text("ab"),
+            reference: Some("R".into()),
+        };
         let cut = reader.read(&input, Truncate::PromptLeft).unwrap();
         assert_eq!(cut.ids, ids(&whole.replacen("012", "", 1)), "{json}");
         assert_eq!(cut.cut, 3);
@@ -65,43 +98,90 @@ fn every_form_can_be_cut() {
 
 #[test]
 fn a_prompt_that_the_template_rewrites_cannot_be_cut() {
-    let shouted = Files::bytes().with("chat_template.jinja", "{% for m in messages %}{{ m.content[:5] }}{% endfor %}");
+    let shouted = Files::bytes().with(
+        "chat_template.jinja",
+        "{% for m in messages %}{{ m.content[:5] }}{% endfor %}",
+    );
     let reader = shouted.reader(Kind::Rollout, 8);
     let input = rollout("0123456789", "abcde");
     assert!(unreadable(reader.read(&input, Truncate::PromptLeft)).contains("does not keep"));
-    assert_eq!(read(&reader, &input), Err(Refusal::PromptTooLong { tokens: 10, max: 8 }));
-    assert_eq!(read(&shouted.reader(Kind::Rollout, 4), &input), Err(Refusal::TooLong { tokens: 10, max: 4 }));
+    assert_eq!(
+        read(&reader, &input),
+        Err(Refusal::PromptTooLong { tokens: 10, max: 8 })
+    );
+    assert_eq!(
+        read(&shouted.reader(Kind::Rollout, 4), &input),
+        Err(Refusal::TooLong { tokens: 10, max: 4 })
+    );
 }
 
 #[test]
 fn special_tokens_at_a_cut_end_stay() {
     let reader = Files::encoder().reader(Kind::Embedding, 5);
     let input = ModelInput::Text("abcdef".into());
-    assert_eq!(reader.read(&input, Truncate::Left).unwrap().ids, ids("<s>def</s>"));
-    assert_eq!(reader.read(&input, Truncate::Right).unwrap().ids, ids("<s>abc</s>"));
-    assert_eq!(reader.read(&input, Truncate::PromptLeft), Err(Refusal::TooLong { tokens: 8, max: 5 }));
+    assert_eq!(
+        reader.read(&input, Truncate::Left).unwrap().ids,
+        ids("<s>def</s>")
+    );
+    assert_eq!(
+        reader.read(&input, Truncate::Right).unwrap().ids,
+        ids("<s>abc</s>")
+    );
+    assert_eq!(
+        reader.read(&input, Truncate::PromptLeft),
+        Err(Refusal::TooLong { tokens: 8, max: 5 })
+    );
     let raw = ModelInput::Ids(ids("<s>abcdef</s>"));
-    assert_eq!(reader.read(&raw, Truncate::Left).unwrap().ids, ids("<s>def</s>"));
-    assert_eq!(reader.read(&raw, Truncate::Right).unwrap().ids, ids("<s>abc</s>"));
+    assert_eq!(
+        reader.read(&raw, Truncate::Left).unwrap().ids,
+        ids("<s>def</s>")
+    );
+    assert_eq!(
+        reader.read(&raw, Truncate::Right).unwrap().ids,
+        ids("<s>abc</s>")
+    );
 }
 
 #[test]
 fn the_longer_text_of_a_pair_is_cut_first_and_the_prompt_of_a_rollout_alone() {
     let reader = Files::encoder().reader(Kind::Pair, 8);
     let pair = ModelInput::Pair("abcdef".into(), "xy".into());
-    assert_eq!(reader.read(&pair, Truncate::Right).unwrap().ids, ids("<s>abc</s>xy</s>"));
-    let cut = reader.read(&rollout("abc", "uvwx"), Truncate::PromptLeft).unwrap();
-    assert_eq!((cut.ids, cut.second, cut.cut), (ids("<s>c</s>uvwx</s>"), 3, 2));
-    assert_eq!(read(&reader, &rollout("abc", "uvwx")), Err(Refusal::PromptTooLong { tokens: 10, max: 8 }));
-    assert_eq!(read(&reader, &rollout("a", "uvwxyz")), Err(Refusal::TooLong { tokens: 10, max: 8 }));
-    assert_eq!(read(&reader, &pair), Err(Refusal::TooLong { tokens: 11, max: 8 }));
+    assert_eq!(
+        reader.read(&pair, Truncate::Right).unwrap().ids,
+        ids("<s>abc</s>xy</s>")
+    );
+    let cut = reader
+        .read(&rollout("abc", "uvwx"), Truncate::PromptLeft)
+        .unwrap();
+    assert_eq!(
+        (cut.ids, cut.second, cut.cut),
+        (ids("<s>c</s>uvwx</s>"), 3, 2)
+    );
+    assert_eq!(
+        read(&reader, &rollout("abc", "uvwx")),
+        Err(Refusal::PromptTooLong { tokens: 10, max: 8 })
+    );
+    assert_eq!(
+        read(&reader, &rollout("a", "uvwxyz")),
+        Err(Refusal::TooLong { tokens: 10, max: 8 })
+    );
+    assert_eq!(
+        read(&reader, &pair),
+        Err(Refusal::TooLong { tokens: 11, max: 8 })
+    );
 }
 
 #[test]
 fn a_model_that_judges_at_the_end_never_loses_it() {
-    for input in [rollout("qqqq", "aaaa"), ModelInput::Text("abcdefghi".into()), ModelInput::Ids(ids("abcdefghi"))] {
+    for input in [
+        rollout("qqqq", "aaaa"),
+        ModelInput::Text("abcdefghi".into()),
+        ModelInput::Ids(ids("abcdefghi")),
+    ] {
         assert!(unreadable(reader(8).read(&input, Truncate::Right)).contains("prompt_left"));
     }
-    let left = reader(8).read(&rollout("q", "abcdefghi"), Truncate::Left).unwrap();
+    let left = reader(8)
+        .read(&rollout("q", "abcdefghi"), Truncate::Left)
+        .unwrap();
     assert_eq!(left.ids, ids("<|im_start|>efghi<|im_end|>\n"));
 }

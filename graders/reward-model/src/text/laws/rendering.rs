@@ -6,18 +6,29 @@ use super::*;
 fn texts_become_turns_and_the_line_break_after_the_last_is_the_row() {
     let reader = Files::chatml().reader(Kind::Rollout, LONG);
     let sequence = read(&reader, &rollout("hi", " yo\n")).unwrap();
-    assert_eq!(sequence.ids, ids("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n yo\n<|im_end|>\n"));
-    assert_eq!(rows(&sequence), [u32::try_from(sequence.ids.len()).unwrap() - 1]);
-    assert_eq!((sequence.second, sequence.cut, reader.name()), (sequence.ids.len(), 0, "chat"));
+    assert_eq!(
+        sequence.ids,
+        ids("<|im_start|>user\nhi<|im_end|>\n<|im_start|>assistant\n yo\n<|im_end|>\n")
+    );
+    assert_eq!(
+        rows(&sequence),
+        [u32::try_from(sequence.ids.len()).unwrap() - 1]
+    );
+    assert_eq!(
+        (sequence.second, sequence.cut, reader.name()),
+        (sequence.ids.len(), 0, "chat")
+    );
 }
 
 #[test]
 fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields() {
-    let template = "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ m.name }}{{ m.tool_calls | tojson if m.tool_calls }}\
-                    {{ m.thinking }};{% endfor %}";
+    let template = "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ m.name }}{{ \
+                    m.tool_calls | tojson if m.tool_calls }}{{ m.thinking }};{% endfor %}";
     let files = Files::bytes().with("chat_template.jinja", template);
     let input = ModelInput::Rollout {
-        prompt: Some(messages(json!([{"role": "user", "content": "q", "name": "Eve"}]))),
+        prompt: Some(messages(
+            json!([{"role": "user", "content": "q", "name": "Eve"}]),
+        )),
         completion: messages(json!([
             {"role": "assistant", "content": "a", "tool_calls": [{"n": "é"}], "reasoning_content": "r"},
             {"role": "tool", "content": "t"},
@@ -26,36 +37,65 @@ fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields(
     };
     // The fixture counts plain bytes only, so the one accented letter is compared by length.
     let sequence = read(&files.reader(Kind::Rollout, LONG), &input).unwrap();
-    assert_eq!(sequence.ids.len(), r#"user:qEve;assistant:a[{"n": "é"}]r;tool:t;"#.len());
+    assert_eq!(
+        sequence.ids.len(),
+        r#"user:qEve;assistant:a[{"n": "é"}]r;tool:t;"#.len()
+    );
 }
 
 #[test]
 fn a_system_message_is_the_declared_one_or_the_prompts_own_or_none() {
     let files = Files::chatml();
-    let reader = files.open(&options(json!({"system": "S"})), &facts(Kind::Rollout, LONG)).unwrap();
+    let reader = files
+        .open(
+            &options(json!({"system": "S"})),
+            &facts(Kind::Rollout, LONG),
+        )
+        .unwrap();
     let turns = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n";
     assert_eq!(
         read(&reader, &rollout("q", "a")).unwrap().ids,
         ids(&format!("<|im_start|>system\nS<|im_end|>\n{turns}"))
     );
     let own = ModelInput::Rollout {
-        prompt: Some(messages(json!([{"role": "system", "content": "T"}, {"role": "user", "content": "q"}]))),
+        prompt: Some(messages(
+            json!([{"role": "system", "content": "T"}, {"role": "user", "content": "q"}]),
+        )),
         completion: text("a"),
         reference: None,
     };
-    assert_eq!(read(&reader, &own).unwrap().ids, ids(&format!("<|im_start|>system\nT<|im_end|>\n{turns}")));
-    assert_eq!(read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a")).unwrap().ids, ids(turns));
+    assert_eq!(
+        read(&reader, &own).unwrap().ids,
+        ids(&format!("<|im_start|>system\nT<|im_end|>\n{turns}"))
+    );
+    assert_eq!(
+        read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a"))
+            .unwrap()
+            .ids,
+        ids(turns)
+    );
 }
 
 #[test]
 fn a_completion_without_a_prompt_is_read_where_the_template_is_not_a_conversation() {
-    let alone = ModelInput::Rollout { prompt: None, completion: text("a"), reference: None };
-    assert!(unreadable(read(&Files::chatml().reader(Kind::Rollout, LONG), &alone)).contains("prompt"));
+    let alone = ModelInput::Rollout {
+        prompt: None,
+        completion: text("a"),
+        reference: None,
+    };
+    assert!(
+        unreadable(read(&Files::chatml().reader(Kind::Rollout, LONG), &alone)).contains("prompt")
+    );
     let plain = Files::bytes().reader(Kind::Rollout, LONG);
-    assert_eq!((read(&plain, &alone).unwrap().ids, plain.name()), (ids("a"), "text"));
+    assert_eq!(
+        (read(&plain, &alone).unwrap().ids, plain.name()),
+        (ids("a"), "text")
+    );
     let whole = ModelInput::Rollout {
         prompt: None,
-        completion: messages(json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}])),
+        completion: messages(
+            json!([{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]),
+        ),
         reference: None,
     };
     assert!(read(&Files::chatml().reader(Kind::Rollout, LONG), &whole).is_ok());
@@ -64,14 +104,23 @@ fn a_completion_without_a_prompt_is_read_where_the_template_is_not_a_conversatio
 
 #[test]
 fn what_a_template_raises_is_the_reason() {
-    let files = Files::bytes().with("chat_template.jinja", "{{ raise_exception('no tools here') }}");
-    assert!(unreadable(read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a"))).ends_with("no tools here"));
+    let files = Files::bytes().with(
+        "chat_template.jinja",
+        "{{ raise_exception('no tools here') }}",
+    );
+    assert!(
+        unreadable(read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a")))
+            .ends_with("no tools here")
+    );
 }
 
 #[test]
 fn a_template_that_asks_for_the_date_is_not_opened() {
     let files = Files::bytes().with("chat_template.jinja", "{{ strftime_now('%d') }}");
-    let problem = files.open(&ModelOptions::default(), &facts(Kind::Rollout, LONG)).unwrap_err().to_string();
+    let problem = files
+        .open(&ModelOptions::default(), &facts(Kind::Rollout, LONG))
+        .unwrap_err()
+        .to_string();
     assert!(problem.contains("must not depend on the day"), "{problem}");
 }
 
@@ -85,7 +134,12 @@ fn special_tokens_inside_of_texts_are_tokens_as_in_transformers() {
 
 #[test]
 fn verify_rm_compares_with_a_reference() {
-    let reader = Files::chatml().open(&options(json!({"template": "verify_rm"})), &facts(Kind::Rollout, LONG)).unwrap();
+    let reader = Files::chatml()
+        .open(
+            &options(json!({"template": "verify_rm"})),
+            &facts(Kind::Rollout, LONG),
+        )
+        .unwrap();
     let with = |prompt, reference: Option<&str>| ModelInput::Rollout {
         prompt,
         completion: text("C"),
@@ -95,26 +149,51 @@ fn verify_rm_compares_with_a_reference() {
         {"role": "user", "content": "first"}, {"role": "assistant", "content": "?"}, {"role": "user", "content": "Q"},
     ]));
     let written = "<question>Q</question>\n<reference_answer>R</reference_answer>\n<completion>C</completion>";
-    assert_eq!(read(&reader, &with(Some(conversation), Some("R"))).unwrap().ids, ids(written));
-    assert_eq!(read(&reader, &with(Some(text("Q")), Some("R"))).unwrap().ids, ids(written));
+    assert_eq!(
+        read(&reader, &with(Some(conversation), Some("R")))
+            .unwrap()
+            .ids,
+        ids(written)
+    );
+    assert_eq!(
+        read(&reader, &with(Some(text("Q")), Some("R")))
+            .unwrap()
+            .ids,
+        ids(written)
+    );
     assert!(unreadable(read(&reader, &with(Some(text("Q")), None))).contains("`reference`"));
     assert!(unreadable(read(&reader, &with(None, Some("R")))).contains("`prompt`"));
 }
 
 #[test]
 fn an_operators_template_says_what_it_misses() {
-    let template = "{{ eos_token }}{{ prompt }}|{{ completion }}|{{ reference }}|{{ messages | length }}";
-    let reader = Files::chatml().open(&options(json!({"template": template})), &facts(Kind::Rollout, LONG)).unwrap();
+    let template =
+        "{{ eos_token }}{{ prompt }}|{{ completion }}|{{ reference }}|{{ messages | length }}";
+    let reader = Files::chatml()
+        .open(
+            &options(json!({"template": template})),
+            &facts(Kind::Rollout, LONG),
+        )
+        .unwrap();
     assert_eq!(reader.name(), "custom");
-    let input = |reference| ModelInput::Rollout { prompt: Some(text("p")), completion: text("c"), reference };
-    assert_eq!(read(&reader, &input(Some("r".into()))).unwrap().ids, ids("<|im_end|>p|c|r|2"));
+    let input = |reference| ModelInput::Rollout {
+        prompt: Some(text("p")),
+        completion: text("c"),
+        reference,
+    };
+    assert_eq!(
+        read(&reader, &input(Some("r".into()))).unwrap().ids,
+        ids("<|im_end|>p|c|r|2")
+    );
     assert!(unreadable(read(&reader, &input(None))).contains("undefined"));
 }
 
 #[test]
 fn a_question_opens_the_answers_turn() {
     let question = options(json!({"question": "{{ prompt }}={{ completion }}?", "system": "S"}));
-    let reader = Files::chatml().open(&question, &facts(Kind::Rollout, LONG)).unwrap();
+    let reader = Files::chatml()
+        .open(&question, &facts(Kind::Rollout, LONG))
+        .unwrap();
     let written = "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nq=a?<|im_end|>\n<|im_start|>assistant\n";
     assert_eq!(read(&reader, &rollout("q", "a")).unwrap().ids, ids(written));
 }
@@ -122,14 +201,26 @@ fn a_question_opens_the_answers_turn() {
 #[test]
 fn options_that_make_no_sense_are_named() {
     let open = |files: Files, json| {
-        files.open(&options(json), &facts(Kind::Rollout, 10)).map(|reader| reader.name()).unwrap_err().to_string()
+        files
+            .open(&options(json), &facts(Kind::Rollout, 10))
+            .map(|reader| reader.name())
+            .unwrap_err()
+            .to_string()
     };
     assert!(open(Files::bytes(), json!({"template": "chat"})).contains("no chat template"));
     assert!(open(Files::bytes(), json!({"template": "chatml"})).contains("`chatml` is none of"));
     assert!(open(Files::bytes(), json!({"template": "{{ x"})).starts_with("option `template`"));
     assert!(open(Files::bytes(), json!({"question": "{{ prompt }}"})).contains("no chat template"));
-    assert!(open(Files::chatml(), json!({"question": "q", "template": "text"})).contains("`template`"));
-    assert!(open(Files::bytes(), json!({"pooling": "token:<none>"})).starts_with("option `pooling`"));
+    assert!(
+        open(
+            Files::chatml(),
+            json!({"question": "q", "template": "text"})
+        )
+        .contains("`template`")
+    );
+    assert!(
+        open(Files::bytes(), json!({"pooling": "token:<none>"})).starts_with("option `pooling`")
+    );
     assert!(open(Files::bytes(), json!({"max_tokens": 11})).starts_with("option `max_tokens`"));
     assert!(open(Files::bytes(), json!({"max_tokens": 0})).starts_with("option `max_tokens`"));
 }

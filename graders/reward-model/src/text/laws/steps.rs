@@ -9,12 +9,20 @@ fn reader(max_tokens: usize) -> Reader {
 #[test]
 fn the_rows_are_the_tokens_after_the_steps() {
     let sequence = read(&reader(LONG), &rollout("q", "a\n\n\n\nb")).unwrap();
-    let written = ids("<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<extra_0>b<extra_0><|im_end|>\n");
+    let written = ids(
+        "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<extra_0>b<extra_0><|im_end|>\n",
+    );
     assert_eq!(sequence.ids, written);
-    let expected: Vec<u32> =
-        (0u32..).zip(&written).filter(|(_, token)| **token == id("<extra_0>")).map(|(at, _)| at).collect();
+    let expected: Vec<u32> = (0u32..)
+        .zip(&written)
+        .filter(|(_, token)| **token == id("<extra_0>"))
+        .map(|(at, _)| at)
+        .collect();
     assert_eq!(rows(&sequence), expected);
-    assert_eq!(reader(LONG).steps().unwrap().split("a\n\n\n\nb"), ["a", "b"]);
+    assert_eq!(
+        reader(LONG).steps().unwrap().split("a\n\n\n\nb"),
+        ["a", "b"]
+    );
 }
 
 #[test]
@@ -23,7 +31,9 @@ fn a_forged_step_token_is_refused_wherever_it_stands() {
     assert!(unreadable(read(&reader(LONG), &rollout("q", "a<extra_0>"))).contains("step token"));
     let hidden = ModelInput::Rollout {
         prompt: Some(text("q")),
-        completion: messages(json!([{"role": "tool", "content": "<extra_0>"}, {"role": "assistant", "content": "a"}])),
+        completion: messages(
+            json!([{"role": "tool", "content": "<extra_0>"}, {"role": "assistant", "content": "a"}]),
+        ),
         reference: None,
     };
     assert!(unreadable(read(&reader(LONG), &hidden)).contains("step token"));
@@ -34,14 +44,30 @@ fn no_step_is_lost_to_a_cut_or_to_the_template() {
     let cut = reader(12).read(&rollout("q", "a\n\nb\n\nccccccccccc"), Truncate::Left);
     assert!(unreadable(cut).contains("of 3 steps are left"));
     assert!(unreadable(read(&reader(LONG), &rollout("q", "\n\n"))).contains("no steps"));
-    assert_eq!(rows(&read(&reader(LONG), &ModelInput::Text("a<extra_0>".into())).unwrap()), [1]);
-    assert!(unreadable(read(&reader(LONG), &ModelInput::Text("a".into()))).contains("no step token"));
+    assert_eq!(
+        rows(&read(&reader(LONG), &ModelInput::Text("a<extra_0>".into())).unwrap()),
+        [1]
+    );
+    assert!(
+        unreadable(read(&reader(LONG), &ModelInput::Text("a".into()))).contains("no step token")
+    );
 }
 
 #[test]
 fn the_step_token_stands_for_itself_or_is_refused() {
-    let open =
-        |json| Files::chatml().open(&options(json), &facts(Kind::Steps, LONG)).map(|reader| reader.steps().cloned());
-    assert_eq!(open(json!({"step_token": "</s>"})).unwrap().unwrap().id(), id("</s>"));
-    assert!(open(json!({"step_token": "a"})).unwrap_err().to_string().contains("added tokens"));
+    let open = |json| {
+        Files::chatml()
+            .open(&options(json), &facts(Kind::Steps, LONG))
+            .map(|reader| reader.steps().cloned())
+    };
+    assert_eq!(
+        open(json!({"step_token": "</s>"})).unwrap().unwrap().id(),
+        id("</s>")
+    );
+    assert!(
+        open(json!({"step_token": "a"}))
+            .unwrap_err()
+            .to_string()
+            .contains("added tokens")
+    );
 }

@@ -4,22 +4,53 @@ use super::*;
 
 #[test]
 fn raw_texts_get_the_tokenizers_special_tokens_and_chats_do_not() {
-    let reader = Files::with_bos().with("chat_template.jinja", CHATML).reader(Kind::Rollout, LONG);
-    assert_eq!(read(&reader, &ModelInput::Text("ab".into())).unwrap().ids, ids("<s>ab"));
-    assert_eq!(read(&reader, &rollout("q", "a")).unwrap().ids[0], id("<|im_start|>"));
+    let reader = Files::with_bos()
+        .with("chat_template.jinja", CHATML)
+        .reader(Kind::Rollout, LONG);
+    assert_eq!(
+        read(&reader, &ModelInput::Text("ab".into())).unwrap().ids,
+        ids("<s>ab")
+    );
+    assert_eq!(
+        read(&reader, &rollout("q", "a")).unwrap().ids[0],
+        id("<|im_start|>")
+    );
 }
 
 #[test]
 fn no_text_begins_twice() {
-    let files = Files::with_bos().with("chat_template.jinja", "{{ bos_token }}{{ messages[0].content }}");
-    assert_eq!(read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a")).unwrap().ids, ids("<s>q"));
+    let files = Files::with_bos().with(
+        "chat_template.jinja",
+        "{{ bos_token }}{{ messages[0].content }}",
+    );
+    assert_eq!(
+        read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a"))
+            .unwrap()
+            .ids,
+        ids("<s>q")
+    );
     let custom = options(json!({"template": "{{ bos_token }}{{ completion }}"}));
     let reader = files.open(&custom, &facts(Kind::Rollout, 3)).unwrap();
-    assert_eq!(read(&reader, &rollout("q", "ab")).unwrap().ids, ids("<s>ab"));
-    assert_eq!(read(&reader, &ModelInput::Text("<s>ab".into())).unwrap().ids, ids("<s>ab"));
-    let pair = reader.read(&ModelInput::Pair("<s>a".into(), "b".into()), Truncate::Refuse).unwrap();
+    assert_eq!(
+        read(&reader, &rollout("q", "ab")).unwrap().ids,
+        ids("<s>ab")
+    );
+    assert_eq!(
+        read(&reader, &ModelInput::Text("<s>ab".into()))
+            .unwrap()
+            .ids,
+        ids("<s>ab")
+    );
+    let pair = reader
+        .read(
+            &ModelInput::Pair("<s>a".into(), "b".into()),
+            Truncate::Refuse,
+        )
+        .unwrap();
     assert_eq!((pair.ids, pair.second), (ids("<s>ab"), 2));
-    let cut = reader.read(&ModelInput::Text("<s>abc".into()), Truncate::Left).unwrap();
+    let cut = reader
+        .read(&ModelInput::Text("<s>abc".into()), Truncate::Left)
+        .unwrap();
     assert_eq!((cut.ids, cut.cut), (ids("<s>bc"), 1));
 }
 
@@ -30,7 +61,10 @@ fn what_is_added_follows_the_configuration() {
         r#"{"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true}"#,
     );
     let reader = files.reader(Kind::Rollout, LONG);
-    assert_eq!(read(&reader, &ModelInput::Text("ab".into())).unwrap().ids, ids("ab</s>"));
+    assert_eq!(
+        read(&reader, &ModelInput::Text("ab".into())).unwrap().ids,
+        ids("ab</s>")
+    );
     let pair = read(&reader, &ModelInput::Pair("a".into(), "b".into())).unwrap();
     assert_eq!((pair.ids, pair.second), (ids("a</s>b</s>"), 2));
 }
@@ -42,24 +76,38 @@ fn a_pair_says_where_its_second_text_starts() {
     assert_eq!((pair.ids, pair.second), (ids("<s>ab</s>c</s>"), 4));
     let same = read(&reader, &rollout("ab", "c")).unwrap();
     assert_eq!((same.ids, same.second), (ids("<s>ab</s>c</s>"), 4));
-    let alone = ModelInput::Rollout { prompt: None, completion: text("c"), reference: None };
+    let alone = ModelInput::Rollout {
+        prompt: None,
+        completion: text("c"),
+        reference: None,
+    };
     assert!(unreadable(read(&reader, &alone)).contains("prompt"));
 }
 
 #[test]
 fn an_embedding_is_of_the_completion_alone() {
     let reader = Files::encoder().reader(Kind::Embedding, LONG);
-    assert_eq!(read(&reader, &rollout("ab", "c")).unwrap().ids, ids("<s>c</s>"));
+    assert_eq!(
+        read(&reader, &rollout("ab", "c")).unwrap().ids,
+        ids("<s>c</s>")
+    );
 }
 
 #[test]
 fn ids_are_read_as_they_come_and_must_be_in_the_vocabulary() {
     let reader = Files::encoder().reader(Kind::Embedding, LONG);
-    assert_eq!(read(&reader, &ModelInput::Ids(vec![1, 2])).unwrap(), Sequence::whole(vec![1, 2]));
+    assert_eq!(
+        read(&reader, &ModelInput::Ids(vec![1, 2])).unwrap(),
+        Sequence::whole(vec![1, 2])
+    );
     assert!(unreadable(read(&reader, &ModelInput::Ids(vec![1, 270]))).contains("token 270"));
     assert!(unreadable(read(&reader, &ModelInput::Ids(Vec::new()))).contains("no tokens"));
     assert!(
-        unreadable(read(&Files::bytes().reader(Kind::Rollout, 9), &ModelInput::Text("".into()))).contains("no tokens")
+        unreadable(read(
+            &Files::bytes().reader(Kind::Rollout, 9),
+            &ModelInput::Text("".into())
+        ))
+        .contains("no tokens")
     );
 }
 
@@ -67,18 +115,36 @@ fn ids_are_read_as_they_come_and_must_be_in_the_vocabulary() {
 fn the_row_follows_the_declared_pooling() {
     let files = Files::bytes().with("tokenizer_config.json", r#"{"pad_token": "</s>"}"#);
     let row = |pooling: &str| {
-        let reader = files.open(&options(json!({"pooling": pooling})), &facts(Kind::Rollout, LONG)).unwrap();
+        let reader = files
+            .open(
+                &options(json!({"pooling": pooling})),
+                &facts(Kind::Rollout, LONG),
+            )
+            .unwrap();
         rows(&read(&reader, &ModelInput::Text("a</s>bc</s>".into())).unwrap())[0]
     };
-    assert_eq!(["last", "hf_nonpad", "first_pad", "cls", "token:</s>"].map(row), [4, 3, 0, 0, 4]);
-    let pad = Facts { pad: Some(ids("c")[0]), ..facts(Kind::Rollout, LONG) };
-    let reader = files.open(&options(json!({"pooling": "hf_nonpad"})), &pad).unwrap();
+    assert_eq!(
+        ["last", "hf_nonpad", "first_pad", "cls", "token:</s>"].map(row),
+        [4, 3, 0, 0, 4]
+    );
+    let pad = Facts {
+        pad: Some(ids("c")[0]),
+        ..facts(Kind::Rollout, LONG)
+    };
+    let reader = files
+        .open(&options(json!({"pooling": "hf_nonpad"})), &pad)
+        .unwrap();
     assert_eq!(reader.pooling(), Pooling::HfNonPad { pad: ids("c")[0] });
 }
 
 #[test]
 fn a_label_is_one_token_where_the_answer_starts() {
-    let reader = Files::chatml().open(&options(json!({"question": "{{ prompt }}"})), &facts(Kind::Rollout, 9)).unwrap();
+    let reader = Files::chatml()
+        .open(
+            &options(json!({"question": "{{ prompt }}"})),
+            &facts(Kind::Rollout, 9),
+        )
+        .unwrap();
     assert_eq!(reader.token_id("A"), Ok(ids("A")[0]));
     let problem = reader.token_id("AB").unwrap_err().to_string();
     assert!(problem.contains(&format!("{:?}", ids("AB"))), "{problem}");
@@ -87,12 +153,19 @@ fn a_label_is_one_token_where_the_answer_starts() {
 
 #[test]
 fn broken_tokenizers_are_not_opened() {
-    let open = |files: Files| files.open(&ModelOptions::default(), &facts(Kind::Rollout, 9)).unwrap_err().to_string();
+    let open = |files: Files| {
+        files
+            .open(&ModelOptions::default(), &facts(Kind::Rollout, 9))
+            .unwrap_err()
+            .to_string()
+    };
     assert!(open(Files::bytes().with("tokenizer.json", "{}")).starts_with("tokenizer.json: "));
     let mut drawn = super::super::fixture::tokenizer(&serde_json::Value::Null);
     drawn["model"]["dropout"] = json!(0.1);
     assert!(open(Files::new(&drawn)).contains("by lot"));
     let torn = json!({"type": "TemplateProcessing", "special_tokens": {},
                       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "pair": []});
-    assert!(open(Files::new(&super::super::fixture::tokenizer(&torn))).starts_with("tokenizer.json: "));
+    assert!(
+        open(Files::new(&super::super::fixture::tokenizer(&torn))).starts_with("tokenizer.json: ")
+    );
 }

@@ -13,8 +13,13 @@ const SHAPES: [(&str, &[usize], DType); 4] = [
 
 fn random(shape: &[usize], dtype: DType, words: &[u64]) -> Tensor {
     let mut random = Random::stream(words);
-    let values: Vec<f32> = (0..shape.iter().product()).map(|_| random.normal() as f32).collect();
-    Tensor::from_vec(values, shape, &Device::Cpu).unwrap().to_dtype(dtype).unwrap()
+    let values: Vec<f32> = (0..shape.iter().product())
+        .map(|_| random.normal() as f32)
+        .collect();
+    Tensor::from_vec(values, shape, &Device::Cpu)
+        .unwrap()
+        .to_dtype(dtype)
+        .unwrap()
 }
 
 fn all(words: u64) -> BTreeMap<String, Tensor> {
@@ -25,7 +30,10 @@ fn all(words: u64) -> BTreeMap<String, Tensor> {
 }
 
 fn variables(tensors: &BTreeMap<String, Tensor>) -> BTreeMap<String, Var> {
-    tensors.iter().map(|(name, tensor)| (name.clone(), Var::from_tensor(tensor).unwrap())).collect()
+    tensors
+        .iter()
+        .map(|(name, tensor)| (name.clone(), Var::from_tensor(tensor).unwrap()))
+        .collect()
 }
 
 fn adamw(parameters: &BTreeMap<String, Var>) -> AdamW {
@@ -34,14 +42,24 @@ fn adamw(parameters: &BTreeMap<String, Var>) -> AdamW {
 
 fn train(adamw: &mut AdamW, steps: std::ops::Range<u64>) {
     for step in steps {
-        adamw.step(&all(100 + step), 0.01 / (step + 1) as f64).unwrap();
+        adamw
+            .step(&all(100 + step), 0.01 / (step + 1) as f64)
+            .unwrap();
     }
 }
 
 /// All bits, by name.
-fn bits<'a>(tensors: impl IntoIterator<Item = (&'a String, &'a Tensor)>) -> Vec<(String, Vec<u32>)> {
+fn bits<'a>(
+    tensors: impl IntoIterator<Item = (&'a String, &'a Tensor)>,
+) -> Vec<(String, Vec<u32>)> {
     let one = |(name, tensor): (&String, &Tensor)| {
-        let values = tensor.to_dtype(DType::F32).unwrap().flatten_all().unwrap().to_vec1::<f32>().unwrap();
+        let values = tensor
+            .to_dtype(DType::F32)
+            .unwrap()
+            .flatten_all()
+            .unwrap()
+            .to_vec1::<f32>()
+            .unwrap();
         (name.clone(), values.into_iter().map(f32::to_bits).collect())
     };
     tensors.into_iter().map(one).collect()
@@ -49,7 +67,10 @@ fn bits<'a>(tensors: impl IntoIterator<Item = (&'a String, &'a Tensor)>) -> Vec<
 
 fn through_bytes(tensors: &BTreeMap<String, Tensor>) -> BTreeMap<String, Tensor> {
     let bytes = safetensors::serialize(tensors, None).unwrap();
-    candle_core::safetensors::load_buffer(&bytes, &Device::Cpu).unwrap().into_iter().collect()
+    candle_core::safetensors::load_buffer(&bytes, &Device::Cpu)
+        .unwrap()
+        .into_iter()
+        .collect()
 }
 
 #[test]
@@ -57,8 +78,14 @@ fn a_run_that_was_saved_and_loaded_goes_on_bit_for_bit() {
     let parameters = variables(&all(1));
     let mut whole = adamw(&parameters);
     train(&mut whole, 0..5);
-    let weights = parameters.iter().map(|(name, variable)| (name.clone(), variable.copy().unwrap().detach())).collect();
-    let saved = (through_bytes(&weights), through_bytes(&whole.state().unwrap()));
+    let weights = parameters
+        .iter()
+        .map(|(name, variable)| (name.clone(), variable.copy().unwrap().detach()))
+        .collect();
+    let saved = (
+        through_bytes(&weights),
+        through_bytes(&whole.state().unwrap()),
+    );
     train(&mut whole, 5..10);
 
     let again = variables(&saved.0);
@@ -68,7 +95,11 @@ fn a_run_that_was_saved_and_loaded_goes_on_bit_for_bit() {
     train(&mut rest, 5..10);
 
     let tensors = |parameters: &BTreeMap<String, Var>| {
-        bits(parameters.iter().map(|(name, variable)| (name, variable.as_tensor())))
+        bits(
+            parameters
+                .iter()
+                .map(|(name, variable)| (name, variable.as_tensor())),
+        )
     };
     assert_eq!(tensors(&parameters), tensors(&again));
     assert_eq!(bits(&whole.state().unwrap()), bits(&rest.state().unwrap()));
@@ -82,7 +113,10 @@ fn a_run_that_was_saved_and_loaded_goes_on_bit_for_bit() {
 #[test]
 fn the_result_is_the_same_on_any_number_of_threads() {
     let run = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(threads)
+            .build()
+            .unwrap();
         pool.install(|| {
             let mut adamw = adamw(&variables(&all(1)));
             train(&mut adamw, 0..3);
@@ -113,7 +147,10 @@ fn sixteen_bits_follow_the_master_weights_that_are_restored() {
     let other = variables(&all(2));
     adamw(&other).restore(&first.state().unwrap()).unwrap();
     let name = "lora_a.weight".to_owned();
-    assert_eq!(bits([(&name, parameters[&name].as_tensor())]), bits([(&name, other[&name].as_tensor())]));
+    assert_eq!(
+        bits([(&name, parameters[&name].as_tensor())]),
+        bits([(&name, other[&name].as_tensor())])
+    );
 }
 
 #[test]
@@ -132,11 +169,31 @@ fn a_state_that_does_not_fit_changes_nothing() {
     };
     let zeros = |shape: &[usize], dtype| Some(Tensor::zeros(shape, dtype, &Device::Cpu).unwrap());
     refused("step", None, "state has no `step`");
-    refused("step", zeros(&[2], DType::I64), "another thing than one i64");
-    refused("refused", Some(Tensor::new(-1i64, &Device::Cpu).unwrap()), "0 or more");
+    refused(
+        "step",
+        zeros(&[2], DType::I64),
+        "another thing than one i64",
+    );
+    refused(
+        "refused",
+        Some(Tensor::new(-1i64, &Device::Cpu).unwrap()),
+        "0 or more",
+    );
     refused("exp_avg.layers.0.norm.weight", None, "state has no");
-    refused("exp_avg_sq.layers.0.norm.weight", zeros(&[17], DType::F32), "shape [17]");
-    refused("exp_avg.layers.0.norm.weight", zeros(&[16], DType::BF16), "as bf16");
+    refused(
+        "exp_avg_sq.layers.0.norm.weight",
+        zeros(&[17], DType::F32),
+        "shape [17]",
+    );
+    refused(
+        "exp_avg.layers.0.norm.weight",
+        zeros(&[16], DType::BF16),
+        "as bf16",
+    );
     refused("master.lora_a.weight", None, "state has no");
-    refused("exp_avg.layers.1.norm.weight", zeros(&[16], DType::F32), "of no parameter");
+    refused(
+        "exp_avg.layers.1.norm.weight",
+        zeros(&[16], DType::F32),
+        "of no parameter",
+    );
 }

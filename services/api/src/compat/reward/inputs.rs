@@ -29,7 +29,10 @@ impl Texts {
 
 /// One input or several, as texts or token ids.
 #[derive(Debug, Clone, PartialEq, Deserialize, ToSchema)]
-#[serde(untagged, expecting = "it is a string, a list of strings, a list of token ids, or a list of such lists")]
+#[serde(
+    untagged,
+    expecting = "it is a string, a list of strings, a list of token ids, or a list of such lists"
+)]
 pub(in crate::compat) enum Inputs {
     /// One text.
     Text(String),
@@ -47,11 +50,16 @@ impl Inputs {
         matches!(self, Self::Texts(_) | Self::IdLists(_))
     }
 
-    /// The inputs, texts with the special tokens that the tokenizer adds by itself unless they bring their own.
+    /// The inputs, texts with the special tokens that the tokenizer adds by itself unless they
+    /// bring their own.
     pub(in crate::compat) fn into_inputs(self, add_special_tokens: bool) -> Vec<ModelInput> {
         let text = |text: String| {
             let text = text.into();
-            if add_special_tokens { ModelInput::Text(text) } else { ModelInput::Bare { text, ended: false } }
+            if add_special_tokens {
+                ModelInput::Text(text)
+            } else {
+                ModelInput::Bare { text, ended: false }
+            }
         };
         match self {
             Self::Text(one) => vec![text(one)],
@@ -65,7 +73,9 @@ impl Inputs {
 /// A conversation as an input: what is judged is its last message, one of the assistant.
 pub(in crate::compat) fn conversation(messages: &Completion) -> Result<ModelInput, Trouble> {
     let Completion::Messages(messages) = messages else {
-        return Err(Trouble::Input("`messages` is a list of messages".to_owned()));
+        return Err(Trouble::Input(
+            "`messages` is a list of messages".to_owned(),
+        ));
     };
     match messages.split_last() {
         Some((last, before)) if last.role == "assistant" => Ok(ModelInput::Rollout {
@@ -74,7 +84,8 @@ pub(in crate::compat) fn conversation(messages: &Completion) -> Result<ModelInpu
             reference: None,
         }),
         _ => Err(Trouble::Input(
-            "the last of the `messages` is one of the role `assistant`: it is what is judged".to_owned(),
+            "the last of the `messages` is one of the role `assistant`: it is what is judged"
+                .to_owned(),
         )),
     }
 }

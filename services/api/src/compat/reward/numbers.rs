@@ -24,21 +24,33 @@ impl Activation {
     }
 }
 
-/// The numbers under a model's head, as the peers hand them out: one of a reward model, one a class, label, step or dimension.
-pub(in crate::compat) fn values(model: &ModelInfo, score: &ModelScore, activation: Activation) -> Vec<f32> {
+/// The numbers under a model's head, as the peers hand them out: one of a reward model, one a
+/// class, label, step or dimension.
+pub(in crate::compat) fn values(
+    model: &ModelInfo,
+    score: &ModelScore,
+    activation: Activation,
+) -> Vec<f32> {
     match &score.readout {
-        Readout::Scalar(value) if activation == Activation::On && model.scale == Scale::Logit => vec![squeezed(*value)],
+        Readout::Scalar(value) if activation == Activation::On && model.scale == Scale::Logit => {
+            vec![squeezed(*value)]
+        }
         Readout::Scalar(value) => vec![*value],
         Readout::Classes(logits) if activation != Activation::Off => softmax(logits),
-        Readout::Classes(values) | Readout::Labels(values) | Readout::Steps(values) | Readout::Embedding(values) => {
-            values.clone()
-        }
+        Readout::Classes(values)
+        | Readout::Labels(values)
+        | Readout::Steps(values)
+        | Readout::Embedding(values) => values.clone(),
     }
 }
 
 /// The name of the `at`th class, as `transformers` writes those that have none.
 pub(in crate::compat) fn label(model: &ModelInfo, at: usize) -> String {
-    model.labels.get(at).cloned().unwrap_or_else(|| format!("LABEL_{at}"))
+    model
+        .labels
+        .get(at)
+        .cloned()
+        .unwrap_or_else(|| format!("LABEL_{at}"))
 }
 
 /// The place of the largest value, the first of equals.
@@ -53,7 +65,10 @@ pub(in crate::compat) fn largest(values: &[f32]) -> usize {
 }
 
 /// [`sigmoid`] of one number, which leaves as precise as it came.
-#[expect(clippy::cast_possible_truncation, reason = "a probability as precise as its logit")]
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "a probability as precise as its logit"
+)]
 pub(in crate::compat) fn squeezed(logit: f32) -> f32 {
     sigmoid(f64::from(logit)) as f32
 }

@@ -1,4 +1,5 @@
-//! `POST` and `PUT /compat/sglang/classify`: what Skywork's own client asks; it reads `reply[i]["embedding"][0]`.
+//! `POST` and `PUT /compat/sglang/classify`: what Skywork's own client asks; it reads
+//! `reply[i]["embedding"][0]`.
 
 use assay_core::reward_model::Truncate;
 use axum::Json;
@@ -86,7 +87,16 @@ impl IntoResponse for Refused {
 /// The error in the format of SGLang's own routes.
 pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
     let (status, message, after) = told(trouble);
-    retry_after((status, Json(ErrorBody { error: ErrorInfo { message } })).into_response(), after)
+    retry_after(
+        (
+            status,
+            Json(ErrorBody {
+                error: ErrorInfo { message },
+            }),
+        )
+            .into_response(),
+        after,
+    )
 }
 
 /// Raw numbers of texts, in SGLang's format.
@@ -95,15 +105,21 @@ pub(in crate::compat) fn refuse(trouble: Trouble) -> Response {
         "text": ["a text that the chat template made", "another"],
     })),
     responses(
-        (status = 200, description = "The numbers of each input in `embedding`; an object for a single input, an array for a list", body = Reply),
+        (status = 200, description = "The numbers of each input in `embedding`; an object for a \
+                                      single input, an array for a list", body = Reply),
     ))]
-pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn classify(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     let (ClassifyRequest { text, input_ids }, _held) = read(&api, &headers, body).await?;
     let inputs = match (text, input_ids) {
         (Some(text @ (Inputs::Text(_) | Inputs::Texts(_))), None) => text,
         (None, Some(ids @ (Inputs::Ids(_) | Inputs::IdLists(_)))) => ids,
         _ => {
-            let message = "send `text`, a string or a list of them, or `input_ids`, token ids or a list of such lists";
+            let message = "send `text`, a string or a list of them, or `input_ids`, token ids or \
+                           a list of such lists";
             return Err(Trouble::Input(message.to_owned()).into());
         }
     };
@@ -113,7 +129,10 @@ pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: B
         embedding: values(&answer.model, score, Activation::Off),
         meta_info: Meta {
             id: stamp(&api, "classify").0,
-            finish_reason: Finish { kind: "length", length: 0 },
+            finish_reason: Finish {
+                kind: "length",
+                length: 0,
+            },
             prompt_tokens: score.tokens,
             cached_tokens: 0,
         },
@@ -133,7 +152,11 @@ pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: B
 #[utoipa::path(put, path = "/compat/sglang/classify", tag = "compatibility",
     request_body(content = ClassifyRequest, content_type = "application/json"),
     responses((status = 200, description = "As for `POST`", body = Reply)))]
-pub(crate) async fn classify_put(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn classify_put(
+    state: State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     classify(state, headers, body).await
 }
 
@@ -142,6 +165,8 @@ pub(crate) async fn classify_put(state: State<Api>, headers: HeaderMap, body: Bo
     (status = 200, description = "One does"),
 ))]
 pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
-    api.models().find(None).map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;
+    api.models()
+        .find(None)
+        .map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;
     Ok(())
 }

@@ -36,15 +36,27 @@ fn yes() -> bool {
     responses(
         (status = 200, description = "One vector for each input", body = Vec<Vec<f32>>),
     ))]
-pub(crate) async fn embed(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn embed(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     let (request, _held) = read::<EmbedRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
-    let inputs = request.inputs.into_list().into_iter().map(|text| ModelInput::Text(text.into())).collect();
+    let inputs = request
+        .inputs
+        .into_list()
+        .into_iter()
+        .map(|text| ModelInput::Text(text.into()))
+        .collect();
     let answer = ask(&api, None, inputs, truncate).await?;
     let vectors = answer.scores.iter().map(|score| match &score.readout {
         Readout::Embedding(vector) if request.normalize => Ok(unit(vector)),
         Readout::Embedding(vector) => Ok(vector.clone()),
-        _ => Err(Trouble::Failed(format!("the model `{}` gives no embeddings", answer.model.name))),
+        _ => Err(Trouble::Failed(format!(
+            "the model `{}` gives no embeddings",
+            answer.model.name
+        ))),
     });
     let vectors = vectors.collect::<Result<Vec<_>, _>>()?;
     Ok(answer.reply(Json(vectors)))

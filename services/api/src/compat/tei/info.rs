@@ -54,12 +54,19 @@ struct Classes {
 impl ModelType {
     fn of(model: &ModelInfo) -> Self {
         let classes = || {
-            let id2label: BTreeMap<_, _> = (0..model.labels.len().max(1)).map(|at| (at, label(model, at))).collect();
-            let label2id = id2label.iter().map(|(at, label)| (label.clone(), *at)).collect();
+            let id2label: BTreeMap<_, _> = (0..model.labels.len().max(1))
+                .map(|at| (at, label(model, at)))
+                .collect();
+            let label2id = id2label
+                .iter()
+                .map(|(at, label)| (label.clone(), *at))
+                .collect();
             Classes { id2label, label2id }
         };
         match model.head {
-            "embedding" => Self::Embedding { pooling: model.pooling.clone() },
+            "embedding" => Self::Embedding {
+                pooling: model.pooling.clone(),
+            },
             "classes" | "labels" => Self::Classifier(classes()),
             _ => Self::Reranker(classes()),
         }
@@ -71,7 +78,10 @@ impl ModelType {
     (status = 200, description = "The model", body = Info),
 ))]
 pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
-    let model = api.models().find(None).map_err(|error| Trouble::from(ApiError::from(error)))?;
+    let model = api
+        .models()
+        .find(None)
+        .map_err(|error| Trouble::from(ApiError::from(error)))?;
     let most = api.limits().batch_items;
     let info = Info {
         model_id: model.source.clone(),
@@ -89,12 +99,17 @@ pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
         max_batch_requests: None,
         max_client_batch_size: most,
         auto_truncate: false,
-        tokenization_workers: std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+        tokenization_workers: std::thread::available_parallelism()
+            .map_or(1, std::num::NonZero::get),
         version: env!("CARGO_PKG_VERSION"),
         sha: None,
         docker_label: None,
     };
-    Ok(Answer { model, scores: Vec::new() }.reply(Json(info)))
+    Ok(Answer {
+        model,
+        scores: Vec::new(),
+    }
+    .reply(Json(info)))
 }
 
 /// Whether the model answers, as text-embeddings-inference says it.
@@ -102,6 +117,8 @@ pub(crate) async fn info(State(api): State<Api>) -> Result<Response, Refused> {
     (status = 200, description = "It does"),
 ))]
 pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
-    api.models().find(None).map_err(|error| Trouble::from(ApiError::from(error)))?;
+    api.models()
+        .find(None)
+        .map_err(|error| Trouble::from(ApiError::from(error)))?;
     Ok(())
 }

@@ -28,7 +28,10 @@ struct PredictRequest {
 
 /// A list of strings is one input, a pair; a batch is a list of lists.
 #[derive(Deserialize, ToSchema)]
-#[serde(untagged, expecting = "it is a string, a pair of strings, or a batch of lists of one or two strings")]
+#[serde(
+    untagged,
+    expecting = "it is a string, a pair of strings, or a batch of lists of one or two strings"
+)]
 #[schema(as = TeiPredictInputs)]
 enum PredictInputs {
     One(String),
@@ -57,18 +60,29 @@ enum Predictions {
         "inputs": [["one text"], ["a question", "a passage"]], "raw_scores": true,
     })),
     responses(
-        (status = 200, description = "Classes with scores, best first, for the input or for each of a batch", body = Predictions),
+        (status = 200, description = "Classes with scores, best first, for the input or for each \
+                                      of a batch", body = Predictions),
     ))]
-pub(crate) async fn predict(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn predict(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     let (request, _held) = read::<PredictRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let (inputs, is_batch) = match request.inputs {
         PredictInputs::One(text) => (vec![ModelInput::Text(text.into())], false),
         PredictInputs::Pair(texts) => (vec![input(texts)?], false),
-        PredictInputs::Batch(lists) => (lists.into_iter().map(input).collect::<Result<_, _>>()?, true),
+        PredictInputs::Batch(lists) => (
+            lists.into_iter().map(input).collect::<Result<_, _>>()?,
+            true,
+        ),
     };
     let answer = ask(&api, None, inputs, truncate).await?;
-    let each = answer.scores.iter().map(|score| predictions(&answer.model, score, request.raw_scores));
+    let each = answer
+        .scores
+        .iter()
+        .map(|score| predictions(&answer.model, score, request.raw_scores));
     let mut each = each.collect::<Result<Vec<_>, _>>()?;
     let body = match each.pop() {
         Some(one) if !is_batch => Predictions::One(one),
@@ -86,25 +100,44 @@ fn input(texts: Vec<String>) -> Result<ModelInput, Trouble> {
     match (texts.next(), texts.next(), texts.next()) {
         (Some(text), None, None) => Ok(ModelInput::Text(text.into())),
         (Some(first), Some(second), None) => Ok(ModelInput::Pair(first.into(), second.into())),
-        (None, ..) => Err(Trouble::Empty("`inputs` has an input without a text".to_owned())),
+        (None, ..) => Err(Trouble::Empty(
+            "`inputs` has an input without a text".to_owned(),
+        )),
         _ => Err(Trouble::Input(format!(
-            "an input is one string or a pair, not {count}; a batch is a list of lists, as `[[\"one\"], [\"another\"]]`"
+            "an input is one string or a pair, not {count}; a batch is a list of lists, as \
+             `[[\"one\"], [\"another\"]]`"
         ))),
     }
 }
 
-fn predictions(model: &ModelInfo, score: &ModelScore, raw_scores: bool) -> Result<Vec<Prediction>, Trouble> {
-    let activation = if raw_scores { Activation::Off } else { Activation::On };
+fn predictions(
+    model: &ModelInfo,
+    score: &ModelScore,
+    raw_scores: bool,
+) -> Result<Vec<Prediction>, Trouble> {
+    let activation = if raw_scores {
+        Activation::Off
+    } else {
+        Activation::On
+    };
     let values = match &score.readout {
         Readout::Embedding(_) => {
-            return Err(Trouble::Failed(format!("the model `{}` is not a classifier", model.name)));
+            return Err(Trouble::Failed(format!(
+                "the model `{}` is not a classifier",
+                model.name
+            )));
         }
         // One prediction an input: the number that stands for all steps.
         Readout::Steps(_) => score.raw.into_iter().collect(),
         _ => values(model, score, activation),
     };
     let scored = values.into_iter().enumerate();
-    let mut predictions: Vec<_> = scored.map(|(at, score)| Prediction { score, label: label(model, at) }).collect();
+    let mut predictions: Vec<_> = scored
+        .map(|(at, score)| Prediction {
+            score,
+            label: label(model, at),
+        })
+        .collect();
     predictions.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(predictions)
 }

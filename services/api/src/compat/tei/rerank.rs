@@ -47,15 +47,29 @@ struct Rank {
     responses(
         (status = 200, description = "Ranks, best first", body = Vec<Rank>),
     ))]
-pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn rerank(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     let (request, _held) = read::<RerankRequest>(&api, &headers, body).await?;
     let truncate = truncation(request.truncate, request.truncation_direction);
     let query: std::sync::Arc<str> = request.query.into();
-    let pairs = request.texts.iter().map(|text| ModelInput::Pair(query.clone(), text.as_str().into()));
+    let pairs = request
+        .texts
+        .iter()
+        .map(|text| ModelInput::Pair(query.clone(), text.as_str().into()));
     let answer = ask(&api, None, pairs.collect(), truncate).await?;
     let scores = answer.numbers(!request.raw_scores)?;
-    let texts = request.texts.into_iter().map(|text| request.return_text.then_some(text));
-    let ranks = scores.into_iter().zip(texts).enumerate().map(|(index, (score, text))| Rank { index, text, score });
+    let texts = request
+        .texts
+        .into_iter()
+        .map(|text| request.return_text.then_some(text));
+    let ranks = scores
+        .into_iter()
+        .zip(texts)
+        .enumerate()
+        .map(|(index, (score, text))| Rank { index, text, score });
     let mut ranks: Vec<_> = ranks.collect();
     ranks.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(answer.reply(Json(ranks)))

@@ -11,7 +11,9 @@ use utoipa::ToSchema;
 
 use super::{Basics, List, Refused, Wishes};
 use crate::Api;
-use crate::compat::reward::{Inputs, Trouble, ask, conversation, label, largest, read, stamp, values};
+use crate::compat::reward::{
+    Inputs, Trouble, ask, conversation, label, largest, read, stamp, values,
+};
 
 /// What is judged: texts, token ids, or one conversation.
 #[derive(Deserialize, ToSchema)]
@@ -46,12 +48,15 @@ impl Judged {
                 ];
                 if let Some((field, _)) = unmet.iter().find(|(_, wanted)| *wanted) {
                     return Err(Trouble::Input(format!(
-                        "`{field}` is not supported: messages are rendered by the model's own template, as it was loaded"
+                        "`{field}` is not supported: messages are rendered by the model's own \
+                         template, as it was loaded"
                     )));
                 }
                 Ok(vec![conversation(&messages)?])
             }
-            _ => Err(Trouble::Input("send either `input` or `messages`".to_owned())),
+            _ => Err(Trouble::Input(
+                "send either `input` or `messages`".to_owned(),
+            )),
         }
     }
 }
@@ -82,13 +87,26 @@ struct Classified {
     responses(
         (status = 200, description = "The numbers of each input in `data[].probs`", body = List<Classified>),
     ))]
-pub(crate) async fn classify(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn classify(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     let (ClassifyRequest { basics, judged }, _held) = read(&api, &headers, body).await?;
-    let Wishes { model, activation, truncate } = basics.check(&api)?;
+    let Wishes {
+        model,
+        activation,
+        truncate,
+    } = basics.check(&api)?;
     let answer = ask(&api, model, judged.into_inputs()?, truncate).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let probs = values(&answer.model, score, activation);
-        Classified { index, label: Some(label(&answer.model, largest(&probs))), num_classes: probs.len(), probs }
+        Classified {
+            index,
+            label: Some(label(&answer.model, largest(&probs))),
+            num_classes: probs.len(),
+            probs,
+        }
     });
     let data = data.collect();
     Ok(List::reply(&answer, stamp(&api, "classify"), data))

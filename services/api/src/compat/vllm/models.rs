@@ -38,7 +38,11 @@ struct Card {
     (status = 200, description = "The models", body = Models),
 ))]
 pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
-    let ready = api.models().list().into_iter().filter(|status| status.state == ModelState::Ready);
+    let ready = api
+        .models()
+        .list()
+        .into_iter()
+        .filter(|status| status.state == ModelState::Ready);
     let cards = ready.filter_map(|status| {
         let model = status.info?;
         Some(Card {
@@ -52,7 +56,10 @@ pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
             permission: [],
         })
     });
-    Json(Models { object: "list", data: cards.collect() })
+    Json(Models {
+        object: "list",
+        data: cards.collect(),
+    })
 }
 
 /// Whether a model answers, as vLLM says it.
@@ -60,6 +67,8 @@ pub(crate) async fn models(State(api): State<Api>) -> Json<Models> {
     (status = 200, description = "One does"),
 ))]
 pub(crate) async fn health(State(api): State<Api>) -> Result<(), Refused> {
-    api.models().find(None).map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;
+    api.models()
+        .find(None)
+        .map_err(|error| Trouble::Unready(ApiError::from(error).problem().to_string()))?;
     Ok(())
 }

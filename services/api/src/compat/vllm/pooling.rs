@@ -1,4 +1,5 @@
-//! `POST /compat/vllm/pooling`: numbers under a head, those of each step for a process reward model, or an embedding.
+//! `POST /compat/vllm/pooling`: numbers under a head, those of each step for a process reward
+//! model, or an embedding.
 
 use assay_core::reward_model::Readout;
 use axum::body::Body;
@@ -36,7 +37,8 @@ struct PoolingRequest {
 struct Pooled {
     index: usize,
     object: &'static str,
-    /// The numbers of the whole input, or for each step the scores that it is bad and that it is good.
+    /// The numbers of the whole input, or for each step the scores that it is bad and that it is
+    /// good.
     #[schema(value_type = Vec<Value>)]
     data: Numbers,
 }
@@ -55,28 +57,52 @@ enum Numbers {
     request_body(content = PoolingRequest, content_type = "application/json", example = json!({
         "model": "prm", "messages": [
             { "role": "user", "content": "What is 1/6 + 1/6?" },
-            { "role": "assistant", "content": "Both have the denominator 6.\n\nSo it is 2/6, which is 1/3." },
+            { "role": "assistant", "content": "Both have the denominator 6.\n\nSo it is 2/6, \
+                which is 1/3." },
         ],
     })),
     responses(
         (status = 200, description = "The numbers of each input in `data[].data`", body = List<Pooled>),
     ))]
-pub(crate) async fn pooling(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn pooling(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     let (request, _held) = read::<PoolingRequest>(&api, &headers, body).await?;
-    if request.encoding_format.as_deref().is_some_and(|format| format != "float") {
+    if request
+        .encoding_format
+        .as_deref()
+        .is_some_and(|format| format != "float")
+    {
         return Err(Trouble::Input("`encoding_format` is `float`".to_owned()).into());
     }
-    if request.dimensions.is_some_and(|dimensions| !dimensions.is_null()) {
-        return Err(Trouble::Input("`dimensions` is not supported; leave it out".to_owned()).into());
+    if request
+        .dimensions
+        .is_some_and(|dimensions| !dimensions.is_null())
+    {
+        return Err(
+            Trouble::Input("`dimensions` is not supported; leave it out".to_owned()).into(),
+        );
     }
-    let Wishes { model, activation, truncate } = request.basics.check(&api)?;
+    let Wishes {
+        model,
+        activation,
+        truncate,
+    } = request.basics.check(&api)?;
     let answer = ask(&api, model, request.judged.into_inputs()?, truncate).await?;
     let data = answer.scores.iter().enumerate().map(|(index, score)| {
         let data = match &score.readout {
-            Readout::Steps(steps) => Numbers::Steps(steps.iter().map(|good| [1.0 - good, *good]).collect()),
+            Readout::Steps(steps) => {
+                Numbers::Steps(steps.iter().map(|good| [1.0 - good, *good]).collect())
+            }
             _ => Numbers::Whole(values(&answer.model, score, activation)),
         };
-        Pooled { index, object: "pooling", data }
+        Pooled {
+            index,
+            object: "pooling",
+            data,
+        }
     });
     let data = data.collect();
     Ok(List::reply(&answer, stamp(&api, "pool"), data))

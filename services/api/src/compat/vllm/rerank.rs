@@ -1,4 +1,5 @@
-//! `POST /compat/vllm/rerank`, `/v1/rerank` and `/v2/rerank`: documents by how well they answer a query.
+//! `POST /compat/vllm/rerank`, `/v1/rerank` and `/v2/rerank`: documents by how well they answer a
+//! query.
 
 use std::sync::Arc;
 
@@ -69,17 +70,40 @@ struct Document {
     responses(
         (status = 200, description = "Documents, best first", body = Reranked),
     ))]
-pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
-    let (RerankRequest { basics, query, documents, top_n }, _held) = read(&api, &headers, body).await?;
+pub(crate) async fn rerank(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
+    let (
+        RerankRequest {
+            basics,
+            query,
+            documents,
+            top_n,
+        },
+        _held,
+    ) = read(&api, &headers, body).await?;
     let query: Arc<str> = query.into();
     let documents: Vec<Arc<str>> = documents.into_list().into_iter().map(Arc::from).collect();
-    let pairs = documents.iter().map(|document| (query.clone(), document.clone())).collect();
+    let pairs = documents
+        .iter()
+        .map(|document| (query.clone(), document.clone()))
+        .collect();
     let (answer, numbers) = compare(&api, basics.check(&api)?, pairs).await?;
-    let ranked = numbers.into_iter().zip(documents).enumerate().map(|(index, (relevance_score, text))| Ranked {
-        index,
-        document: Document { text, multi_modal: None },
-        relevance_score,
-    });
+    let ranked =
+        numbers
+            .into_iter()
+            .zip(documents)
+            .enumerate()
+            .map(|(index, (relevance_score, text))| Ranked {
+                index,
+                document: Document {
+                    text,
+                    multi_modal: None,
+                },
+                relevance_score,
+            });
     let mut results: Vec<_> = ranked.collect();
     results.sort_by(|one, other| other.relevance_score.total_cmp(&one.relevance_score));
     if top_n > 0 {
@@ -87,15 +111,27 @@ pub(crate) async fn rerank(State(api): State<Api>, headers: HeaderMap, body: Bod
     }
     let (id, _) = stamp(&api, "rerank");
     let tokens = answer.tokens();
-    let usage = Usage { prompt_tokens: tokens, total_tokens: tokens };
-    Ok(answer.reply(Json(Reranked { id, model: answer.model.name.clone(), usage, results })))
+    let usage = Usage {
+        prompt_tokens: tokens,
+        total_tokens: tokens,
+    };
+    Ok(answer.reply(Json(Reranked {
+        id,
+        model: answer.model.name.clone(),
+        usage,
+        results,
+    })))
 }
 
 /// The same under the peer's second path.
 #[utoipa::path(post, path = "/compat/vllm/v1/rerank", tag = "compatibility",
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
-pub(crate) async fn v1_rerank(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn v1_rerank(
+    state: State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     rerank(state, headers, body).await
 }
 
@@ -103,6 +139,10 @@ pub(crate) async fn v1_rerank(state: State<Api>, headers: HeaderMap, body: Body)
 #[utoipa::path(post, path = "/compat/vllm/v2/rerank", tag = "compatibility",
     request_body(content = RerankRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/rerank`", body = Reranked)))]
-pub(crate) async fn v2_rerank(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn v2_rerank(
+    state: State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     rerank(state, headers, body).await
 }

@@ -49,13 +49,23 @@ struct Scored {
     responses(
         (status = 200, description = "One number for each pair, in `data[].score`", body = List<Scored>),
     ))]
-pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn score(
+    State(api): State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     let (request, _held) = read::<ScoreRequest>(&api, &headers, body).await?;
     let wishes = request.basics.check(&api)?;
     let pairs = paired(request.text_1.into_list(), request.text_2.into_list())?;
     let (answer, numbers) = compare(&api, wishes, pairs).await?;
     let scored = numbers.into_iter().enumerate();
-    let data = scored.map(|(index, score)| Scored { index, object: "score", score }).collect();
+    let data = scored
+        .map(|(index, score)| Scored {
+            index,
+            object: "score",
+            score,
+        })
+        .collect();
     Ok(List::reply(&answer, stamp(&api, "embd"), data))
 }
 
@@ -63,7 +73,11 @@ pub(crate) async fn score(State(api): State<Api>, headers: HeaderMap, body: Body
 #[utoipa::path(post, path = "/compat/vllm/v1/score", tag = "compatibility",
     request_body(content = ScoreRequest, content_type = "application/json"),
     responses((status = 200, description = "As `/compat/vllm/score`", body = List<Scored>)))]
-pub(crate) async fn v1_score(state: State<Api>, headers: HeaderMap, body: Body) -> Result<Response, Refused> {
+pub(crate) async fn v1_score(
+    state: State<Api>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response, Refused> {
     score(state, headers, body).await
 }
 
@@ -80,18 +94,36 @@ fn paired(left: Vec<String>, right: Vec<String>) -> Result<Vec<Sides>, Trouble> 
             right.len()
         )));
     }
-    Ok(left.into_iter().zip(right.into_iter().map(Arc::from)).collect())
+    Ok(left
+        .into_iter()
+        .zip(right.into_iter().map(Arc::from))
+        .collect())
 }
 
 /// A number a pair: of a model that reads pairs, or the cosine of two embeddings.
-pub(super) async fn compare(api: &Api, wishes: Wishes, pairs: Vec<Sides>) -> Result<(Answer, Vec<f32>), Trouble> {
-    let Wishes { model, activation, truncate } = wishes;
-    let known = api.models().find(model.as_deref()).map_err(|error| Trouble::from(ApiError::from(error)))?;
+pub(super) async fn compare(
+    api: &Api,
+    wishes: Wishes,
+    pairs: Vec<Sides>,
+) -> Result<(Answer, Vec<f32>), Trouble> {
+    let Wishes {
+        model,
+        activation,
+        truncate,
+    } = wishes;
+    let known = api
+        .models()
+        .find(model.as_deref())
+        .map_err(|error| Trouble::from(ApiError::from(error)))?;
     let embeds = known.head == "embedding";
     let input = |(one, other): Sides| {
         if embeds {
             let completion = Completion::Text(other);
-            ModelInput::Rollout { prompt: None, completion, reference: Some(one) }
+            ModelInput::Rollout {
+                prompt: None,
+                completion,
+                reference: Some(one),
+            }
         } else {
             ModelInput::Pair(one, other)
         }

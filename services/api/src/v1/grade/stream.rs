@@ -31,23 +31,29 @@ pub(super) async fn start(
     let (sender, mut waves) = mpsc::channel(WAVES_AHEAD);
     let engine = engine.clone();
     let mode = Mode::Streamed(sender);
-    // Dropping the handle, as happens when the client goes away, stops the grading of an unkeyed batch.
+    // Dropping the handle, as happens when the client goes away, stops the grading of an unkeyed
+    // batch.
     let grading: Grading = AbortOnDropHandle::new(tokio::spawn(async move {
         match keyed {
             Some(keyed) => engine.grade_once(keyed, batch, mode).await,
-            None => engine.grade(batch, mode).await.map(|reply| Answer::Fresh(reply, None)),
+            None => engine
+                .grade(batch, mode)
+                .await
+                .map(|reply| Answer::Fresh(reply, None)),
         }
     }));
     match waves.recv().await {
         Some(first) => {
-            let lines = lines(first, waves, grading, warnings).map(Ok::<_, std::convert::Infallible>);
+            let lines =
+                lines(first, waves, grading, warnings).map(Ok::<_, std::convert::Infallible>);
             Ok(([(header::CONTENT_TYPE, NDJSON)], Body::from_stream(lines)).into_response())
         }
         None => match grading.await {
             Ok(Ok(Answer::Again(sealed) | Answer::Fresh(_, Some(sealed)))) => Ok(response(sealed)),
-            Ok(Ok(Answer::Fresh(_, None))) | Err(_) => {
-                Err(ApiError::new(ErrorCode::Internal, "the stream broke before its first line; send the batch again"))
-            }
+            Ok(Ok(Answer::Fresh(_, None))) | Err(_) => Err(ApiError::new(
+                ErrorCode::Internal,
+                "the stream broke before its first line; send the batch again",
+            )),
             Ok(Err(error)) => Err(error.into()),
         },
     }
@@ -69,11 +75,15 @@ fn lines(
         let warnings = Arc::clone(&warnings);
         async move {
             match state {
-                State::First(wave, waves, grading) => {
-                    Some((Bytes::from(render::result_lines(&wave)), State::Waves(waves, grading)))
-                }
+                State::First(wave, waves, grading) => Some((
+                    Bytes::from(render::result_lines(&wave)),
+                    State::Waves(waves, grading),
+                )),
                 State::Waves(mut waves, grading) => match waves.recv().await {
-                    Some(wave) => Some((Bytes::from(render::result_lines(&wave)), State::Waves(waves, grading))),
+                    Some(wave) => Some((
+                        Bytes::from(render::result_lines(&wave)),
+                        State::Waves(waves, grading),
+                    )),
                     None => Some((closing(grading, &warnings).await, State::Ended)),
                 },
                 State::Ended => None,
@@ -85,9 +95,10 @@ fn lines(
 async fn closing(grading: Grading, warnings: &[Warning]) -> Bytes {
     let lines = match grading.await {
         Ok(Ok(Answer::Fresh(reply, _))) => render::closing_lines(&reply, warnings),
-        Ok(Ok(Answer::Again(_))) | Err(_) => {
-            render::error_line(&Fault::passing(ErrorCode::Internal, "the stream broke; send the batch again"))
-        }
+        Ok(Ok(Answer::Again(_))) | Err(_) => render::error_line(&Fault::passing(
+            ErrorCode::Internal,
+            "the stream broke; send the batch again",
+        )),
         Ok(Err(error)) => {
             let problem = ApiError::from(error);
             let problem = problem.problem();

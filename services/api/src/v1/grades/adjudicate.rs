@@ -18,16 +18,17 @@ use crate::v1::grade::LOCAL_CALLER;
 /// Longest note, in bytes.
 const LONGEST_NOTE: usize = 4_096;
 
-/// Stores an operator's adjudication of a grade and replaces an earlier one. It counts towards the rates of the channel
-/// only if the grade was drawn by `POST /v1/adjudications/next`, because a grade that was picked by hand is not a
-/// random sample.
+/// Stores an operator's adjudication of a grade and replaces an earlier one. It counts towards the
+/// rates of the channel only if the grade was drawn by `POST /v1/adjudications/next`, because a
+/// grade that was picked by hand is not a random sample.
 #[utoipa::path(post, path = "/v1/grades/{id}/adjudicate", tag = "noise",
     params(("id" = String, Path, description = "Id of the grade", pattern = "^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$")),
     request_body = AdjudicateRequest,
     responses(
         (status = 200, description = "The adjudication, kept", body = AdjudicationBody),
         (status = 404, description = "No grade has this id", body = assay_wire::ProblemBody),
-        (status = 422, description = "The grade has no verdict to adjudicate, or a field is wrong", body = assay_wire::ProblemBody),
+        (status = 422, description = "The grade has no verdict to adjudicate, or a field is \
+                                      wrong", body = assay_wire::ProblemBody),
     ))]
 pub(crate) async fn adjudicate(
     State(api): State<Api>,
@@ -42,6 +43,9 @@ pub(crate) async fn adjudicate(
         let message = format!("`note` is longer than {LONGEST_NOTE} bytes; shorten it");
         return Err(Problem::at(ErrorCode::InvalidField, "/note".to_owned(), message).into());
     }
-    let adjudication = api.engine().adjudicate(id, pass, note, LOCAL_CALLER).await?;
+    let adjudication = api
+        .engine()
+        .adjudicate(id, pass, note, LOCAL_CALLER)
+        .await?;
     Ok(Json(adjudication.into()))
 }

@@ -44,7 +44,11 @@ pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult
         Some(hash) => body(store, hash).await?,
         None => Value::Null,
     };
-    let adjudications = store.adjudications(record.grade).await?.into_iter().map(AdjudicationBody::from);
+    let adjudications = store
+        .adjudications(record.grade)
+        .await?
+        .into_iter()
+        .map(AdjudicationBody::from);
     let checks = record.checks_json.as_deref().unwrap_or("{}");
     Ok(GradeDetail {
         row: GradeBody::from(record),
@@ -58,10 +62,15 @@ pub(crate) async fn detail(store: &dyn Store, record: &GradeRecord) -> ApiResult
 }
 
 async fn body(store: &dyn Store, hash: Hash) -> ApiResult<Value> {
-    Ok(store.body(hash).await?.map_or(Value::Null, |Body { kind, content, .. }| match kind {
-        BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
-        BodyKind::Messages | BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => {
-            serde_json::from_slice(&content).unwrap_or(Value::Null)
-        }
-    }))
+    Ok(store
+        .body(hash)
+        .await?
+        .map_or(Value::Null, |Body { kind, content, .. }| match kind {
+            BodyKind::Text => Value::String(String::from_utf8_lossy(&content).into_owned()),
+            BodyKind::Messages
+            | BodyKind::Task
+            | BodyKind::Policy
+            | BodyKind::Pair
+            | BodyKind::Report => serde_json::from_slice(&content).unwrap_or(Value::Null),
+        }))
 }

@@ -70,23 +70,50 @@ pub(crate) async fn list(
     State(api): State<Api>,
     query: Result<Query<ListQuery>, QueryRejection>,
 ) -> ApiResult<Json<GradesBody>> {
-    let Query(query) =
-        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let Query(query) = query.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
     let limit = page::limit(query.limit)?;
-    if let Some(outcome) = query.outcome.as_deref().filter(|outcome| !OUTCOMES.contains(outcome)) {
+    if let Some(outcome) = query
+        .outcome
+        .as_deref()
+        .filter(|outcome| !OUTCOMES.contains(outcome))
+    {
         let message = format!("`outcome` is one of {}: `{outcome}`", OUTCOMES.join(", "));
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));
     }
-    if let Some(appeal) = query.appeal.as_deref().filter(|appeal| !APPEALS.contains(appeal)) {
+    if let Some(appeal) = query
+        .appeal
+        .as_deref()
+        .filter(|appeal| !APPEALS.contains(appeal))
+    {
         let message = format!("`appeal` is one of {}: `{appeal}`", APPEALS.join(", "));
         return Err(ApiError::new(ErrorCode::InvalidParameter, message));
     }
-    if [query.score_min, query.score_max].into_iter().flatten().any(f64::is_nan) {
-        return Err(ApiError::new(ErrorCode::InvalidParameter, "`score_min` and `score_max` are numbers"));
+    if [query.score_min, query.score_max]
+        .into_iter()
+        .flatten()
+        .any(f64::is_nan)
+    {
+        return Err(ApiError::new(
+            ErrorCode::InvalidParameter,
+            "`score_min` and `score_max` are numbers",
+        ));
     }
-    let before: Option<GradeId> = query.before.as_deref().map(|id| parse_id("before", id)).transpose()?;
+    let before: Option<GradeId> = query
+        .before
+        .as_deref()
+        .map(|id| parse_id("before", id))
+        .transpose()?;
     let filter = GradeFilter {
-        batch: query.batch.as_deref().map(|id| parse_id("batch", id)).transpose()?,
+        batch: query
+            .batch
+            .as_deref()
+            .map(|id| parse_id("batch", id))
+            .transpose()?,
         run: query.run,
         step: query.step,
         grader: query.grader,

@@ -16,7 +16,14 @@ use crate::error::ApiResult;
     (status = 200, description = "The models", body = RewardModelsBody),
 ))]
 pub(crate) async fn list(State(api): State<Api>) -> Json<RewardModelsBody> {
-    Json(RewardModelsBody { reward_models: api.models().list().iter().map(RewardModelBody::from).collect() })
+    Json(RewardModelsBody {
+        reward_models: api
+            .models()
+            .list()
+            .iter()
+            .map(RewardModelBody::from)
+            .collect(),
+    })
 }
 
 /// One reward model of this node.
@@ -40,5 +47,7 @@ pub(crate) async fn get(
 
 /// No model has this name.
 pub(super) fn unknown(name: &str) -> ModelError {
-    ModelError::Unknown(format!("no reward model is named `{name}`; `GET /v1/reward-models` lists those there are"))
+    ModelError::Unknown(format!(
+        "no reward model is named `{name}`; `GET /v1/reward-models` lists those there are"
+    ))
 }

@@ -16,8 +16,8 @@ use crate::Api;
 use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 
-/// Loads a model under a name, or replaces the one there, and answers when it is ready. Requests go on meanwhile, each with one
-/// version; when loading fails, the present model stays.
+/// Loads a model under a name, or replaces the one there, and answers when it is ready. Requests go
+/// on meanwhile, each with one version; when loading fails, the present model stays.
 #[utoipa::path(put, path = "/v1/reward-models/{name}", tag = "reward models", request_body = LoadRequest,
     params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
@@ -31,7 +31,8 @@ pub(crate) async fn load(
     body: Body,
 ) -> ApiResult<Json<ModelBody>> {
     let name = path_name(path)?;
-    let (request, _held) = body::json::<LoadRequest>(&api, &headers, body, BodyKind::Settings).await?;
+    let (request, _held) =
+        body::json::<LoadRequest>(&api, &headers, body, BodyKind::Settings).await?;
     refuse_templates(&request)?;
     match api.models().load(name.clone(), request.into()).await {
         Ok(model) => Ok(Json(ModelBody::from(model.as_ref()))),
@@ -42,16 +43,26 @@ pub(crate) async fn load(
     }
 }
 
-/// Templates are programs without a bound on memory: they come from the operator, not from requests.
+/// Templates are programs without a bound on memory: they come from the operator, not from
+/// requests.
 fn refuse_templates(request: &LoadRequest) -> Result<(), Problem> {
     let options = request.options.iter().flatten();
     let mut programs = options.filter(|(name, _)| matches!(name.as_str(), "template" | "question"));
     // The named ones are formats, not programs.
-    let known = |value: &Value| value.as_str().is_some_and(|text| matches!(text, "chat" | "text" | "verify_rm"));
+    let known = |value: &Value| {
+        value
+            .as_str()
+            .is_some_and(|text| matches!(text, "chat" | "text" | "verify_rm"))
+    };
     match programs.find(|(_, value)| !known(value)) {
         Some((name, _)) => {
-            let message = "templates do not come over HTTP: declare it in `assay.json` beside the weights, or in the configuration";
-            Err(Problem::at(ErrorCode::InvalidField, format!("/options/{name}"), message))
+            let message = "templates do not come over HTTP: declare it in `assay.json` beside the \
+                           weights, or in the configuration";
+            Err(Problem::at(
+                ErrorCode::InvalidField,
+                format!("/options/{name}"),
+                message,
+            ))
         }
         None => Ok(()),
     }
@@ -60,7 +71,12 @@ fn refuse_templates(request: &LoadRequest) -> Result<(), Problem> {
 /// Takes a name away that never had a model: a slip in a request leaves nothing behind.
 fn give_up(api: &Api, name: &str) {
     let empty = |status: &ModelStatus| status.state == ModelState::Failed && status.info.is_none();
-    if api.models().list().iter().any(|status| status.name == name && empty(status)) {
+    if api
+        .models()
+        .list()
+        .iter()
+        .any(|status| status.name == name && empty(status))
+    {
         // Another request may have been quicker.
         let _ = api.models().unload(name);
     }

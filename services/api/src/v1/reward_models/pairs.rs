@@ -20,8 +20,9 @@ use crate::error::{ApiError, ApiResult};
 use crate::v1::grade::LOCAL_CALLER;
 use crate::v1::page;
 
-/// Collects pairs of completions for a reward model: one that a rule accepted, and a worse one to the same prompt. The answer comes
-/// when they survive a crash. The same pair is kept once, however often it is sent.
+/// Collects pairs of completions for a reward model: one that a rule accepted, and a worse one to
+/// the same prompt. The answer comes when they survive a crash. The same pair is kept once, however
+/// often it is sent.
 #[utoipa::path(post, path = "/v1/reward-models/{name}/pairs", tag = "reward models", request_body = PairsRequest,
     params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     responses(
@@ -43,8 +44,19 @@ pub(crate) async fn collect(
     let check = move |PairsRequest { pairs }: PairsRequest| new_pairs(pairs, most);
     let (pairs, _held) = body::checked_json(&api, &headers, body, BodyKind::Batch, check).await?;
     let _admitted = api.engine().admission().admit(pairs.len())?;
-    let Collected { added, known, total } = api.engine().collect_pairs(&name, pairs, LOCAL_CALLER).await?;
-    Ok(Json(CollectedBody { added, known, total }))
+    let Collected {
+        added,
+        known,
+        total,
+    } = api
+        .engine()
+        .collect_pairs(&name, pairs, LOCAL_CALLER)
+        .await?;
+    Ok(Json(CollectedBody {
+        added,
+        known,
+        total,
+    }))
 }
 
 fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Problem> {
@@ -56,16 +68,33 @@ fn new_pairs(pairs: Vec<PairRequest>, most: usize) -> Result<Vec<NewPair>, Probl
         ));
     }
     if pairs.len() > most {
-        let message = format!("there are {} pairs, more than {most}; send them in several requests", pairs.len());
-        return Err(Problem::at(ErrorCode::TooManyItems, "/pairs".to_owned(), message));
+        let message = format!(
+            "there are {} pairs, more than {most}; send them in several requests",
+            pairs.len()
+        );
+        return Err(Problem::at(
+            ErrorCode::TooManyItems,
+            "/pairs".to_owned(),
+            message,
+        ));
     }
     let checked = pairs.into_iter().enumerate().map(|(at, mut pair)| {
         pair.check().map_err(|(field, message)| {
-            Problem::at(ErrorCode::InvalidField, format!("/pairs/{at}/{field}"), message)
+            Problem::at(
+                ErrorCode::InvalidField,
+                format!("/pairs/{at}/{field}"),
+                message,
+            )
         })?;
         // An object that came from JSON goes back into it.
-        let source_json = pair.source.take().and_then(|source| serde_json::to_string(&source).ok());
-        Ok(NewPair { pair: pair.into(), source_json })
+        let source_json = pair
+            .source
+            .take()
+            .and_then(|source| serde_json::to_string(&source).ok());
+        Ok(NewPair {
+            pair: pair.into(),
+            source_json,
+        })
     });
     checked.collect()
 }
@@ -82,8 +111,8 @@ pub(crate) struct PageQuery {
     limit: Option<u32>,
 }
 
-/// Pairs of a reward model in the order of arrival, one page at a time. `next` stays good: asked again later, it gives what came since.
-/// Pairs of a model that is gone can still be read.
+/// Pairs of a reward model in the order of arrival, one page at a time. `next` stays good: asked
+/// again later, it gives what came since. Pairs of a model that is gone can still be read.
 #[utoipa::path(get, path = "/v1/reward-models/{name}/pairs", tag = "reward models",
     params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$"), PageQuery),
     responses(
@@ -95,9 +124,16 @@ pub(crate) async fn page(
     query: Result<Query<PageQuery>, QueryRejection>,
 ) -> ApiResult<Json<PairsBody>> {
     let name = path_name(path)?;
-    let Query(PageQuery { after, limit }) =
-        query.map_err(|error| ApiError::new(ErrorCode::InvalidParameter, error.body_text().to_lowercase()))?;
+    let Query(PageQuery { after, limit }) = query.map_err(|error| {
+        ApiError::new(
+            ErrorCode::InvalidParameter,
+            error.body_text().to_lowercase(),
+        )
+    })?;
     let limit = page::limit(limit)?;
     let after = after.unwrap_or(0);
-    Ok(Json(PairsBody::new(api.engine().pairs(&name, after, limit).await?, after)))
+    Ok(Json(PairsBody::new(
+        api.engine().pairs(&name, after, limit).await?,
+        after,
+    )))
 }

@@ -15,8 +15,9 @@ use crate::body::{self, BodyKind};
 use crate::error::ApiResult;
 use crate::v1::grade::LOCAL_CALLER;
 
-/// Scores inputs, all of them by one version of the model. `raw` is the model's own number, never squeezed; `score` is what the model's
-/// declared normalisation makes of it. An input that the model cannot read has an `error` instead, and costs no other.
+/// Scores inputs, all of them by one version of the model. `raw` is the model's own number, never
+/// squeezed; `score` is what the model's declared normalisation makes of it. An input that the
+/// model cannot read has an `error` instead, and costs no other.
 #[utoipa::path(post, path = "/v1/reward-models/{name}/score", tag = "reward models",
     params(("name" = String, Path, description = "Name of the model", pattern = "^[A-Za-z0-9_.-]{1,64}$")),
     request_body(content = ScoreRequest, content_type = "application/json", example = json!({
@@ -38,14 +39,32 @@ pub(crate) async fn score(
     body: Body,
 ) -> ApiResult<Json<ScoreReply>> {
     let name = path_name(path)?;
-    let limits = DecodeLimits { items: api.limits().batch_items };
+    let limits = DecodeLimits {
+        items: api.limits().batch_items,
+    };
     let decode = move |bytes: &[u8]| decode_score(bytes, &limits);
     let (decoded, _held) = body::decoded(&api, &headers, body, BodyKind::Batch, decode).await?;
-    let DecodedScore { inputs, truncate, expected_version, patience, warnings } = decoded;
+    let DecodedScore {
+        inputs,
+        truncate,
+        expected_version,
+        patience,
+        warnings,
+    } = decoded;
     let _admitted = api.engine().admission().admit(inputs.len())?;
-    let (ids, inputs) = inputs.into_iter().map(|decoded| (decoded.id, decoded.input)).unzip();
+    let (ids, inputs) = inputs
+        .into_iter()
+        .map(|decoded| (decoded.id, decoded.input))
+        .unzip();
     let caller = LOCAL_CALLER.into();
-    let request = ModelRequest { model: Some(name), caller, inputs, truncate, expected_version, patience };
+    let request = ModelRequest {
+        model: Some(name),
+        caller,
+        inputs,
+        truncate,
+        expected_version,
+        patience,
+    };
     let reply = api.models().score(request).await?;
     Ok(Json(ScoreReply::new(reply, ids, warnings)))
 }

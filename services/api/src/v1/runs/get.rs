@@ -47,6 +47,11 @@ pub(crate) async fn get(
         return Err(wrong(format!("`steps` is 0 to {MAX_STEPS}: {steps}")));
     }
     let detail = run_detail(store(&api)?.as_ref(), &run, steps).await?;
-    let unknown = || ApiError::new(ErrorCode::NotFound, format!("no run has the name `{run}`; `/v1/runs` lists them"));
+    let unknown = || {
+        ApiError::new(
+            ErrorCode::NotFound,
+            format!("no run has the name `{run}`; `/v1/runs` lists them"),
+        )
+    };
     detail.map(Json).ok_or_else(unknown)
 }

@@ -17,5 +17,7 @@ const MOST: u32 = 1_000;
 ))]
 pub(crate) async fn list(State(api): State<Api>) -> ApiResult<Json<RunsBody>> {
     let runs = store(&api)?.runs(MOST).await?;
-    Ok(Json(RunsBody { runs: runs.into_iter().map(RunBody::from).collect() }))
+    Ok(Json(RunsBody {
+        runs: runs.into_iter().map(RunBody::from).collect(),
+    }))
 }

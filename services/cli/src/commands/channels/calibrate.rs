@@ -1,4 +1,5 @@
-//! `assay channels calibrate`: rates from items whose truth is known, or from three verifiers that looked at the same items.
+//! `assay channels calibrate`: rates from items whose truth is known, or from three verifiers that
+//! looked at the same items.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -37,7 +38,12 @@ struct Found {
 }
 
 /// Finds rates and keeps them.
-pub(super) async fn run(source: &Source, apart: Config, file: &Path, json: bool) -> anyhow::Result<()> {
+pub(super) async fn run(
+    source: &Source,
+    apart: Config,
+    file: &Path,
+    json: bool,
+) -> anyhow::Result<()> {
     let found = found(apart, file).await?;
     for calibration in &found {
         keep(source, calibration).await?;
@@ -58,13 +64,21 @@ async fn found(apart: Config, file: &Path) -> anyhow::Result<Vec<CalibrationBody
 }
 
 fn told(found: &[CalibrationBody], json: bool) -> anyhow::Result<()> {
-    if json { super::print(&found) } else { show(found) }
+    if json {
+        super::print(&found)
+    } else {
+        show(found)
+    }
 }
 
 /// Grades the lines of a file and finds the rates of their channels.
 async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> {
-    let graders: Vec<GraderBody> =
-        node.engine().graders().iter().map(|grader| GraderBody::new(grader.spec(), None)).collect();
+    let graders: Vec<GraderBody> = node
+        .engine()
+        .graders()
+        .iter()
+        .map(|grader| GraderBody::new(grader.spec(), None))
+        .collect();
     let mut channels: BTreeMap<(String, u32), Found> = BTreeMap::new();
     let mut skipped = 0u64;
     let mut chunk = Vec::with_capacity(CHUNK);
@@ -75,7 +89,10 @@ async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> 
         if let Some((at, line)) = next {
             let line = line.with_context(|| format!("`{}` cannot be read", file.display()))?;
             if !line.trim().is_empty() {
-                chunk.push(read(&line).with_context(|| format!("line {} of `{}`", at + 1, file.display()))?);
+                chunk.push(
+                    read(&line)
+                        .with_context(|| format!("line {} of `{}`", at + 1, file.display()))?,
+                );
             }
         }
         if chunk.len() == CHUNK || (ended && !chunk.is_empty()) {
@@ -90,19 +107,30 @@ async fn find(node: &Node, file: &Path) -> anyhow::Result<Vec<CalibrationBody>> 
             break;
         }
     }
-    ensure!(!channels.is_empty(), "no line of `{}` got a verdict with a notion of pass", file.display());
+    ensure!(
+        !channels.is_empty(),
+        "no line of `{}` got a verdict with a notion of pass",
+        file.display()
+    );
     if skipped > 0 {
         // The rates are correct without this note, so a closed stderr is not an error.
-        let _ = writeln!(terminal::stderr(), "{skipped} items have no verdict with a notion of pass and were left out");
+        let _ = writeln!(
+            terminal::stderr(),
+            "{skipped} items have no verdict with a notion of pass and were left out"
+        );
     }
-    channels.into_iter().map(|((channel, version), found)| fit(channel, version, &found)).collect()
+    channels
+        .into_iter()
+        .map(|((channel, version), found)| fit(channel, version, &found))
+        .collect()
 }
 
 fn reader(file: &Path) -> anyhow::Result<BufReader<Box<dyn Read>>> {
     if file.as_os_str() == "-" {
         return Ok(BufReader::new(Box::new(std::io::stdin())));
     }
-    let opened = std::fs::File::open(file).with_context(|| format!("`{}` cannot be opened", file.display()))?;
+    let opened = std::fs::File::open(file)
+        .with_context(|| format!("`{}` cannot be opened", file.display()))?;
     Ok(BufReader::new(Box::new(opened)))
 }
 
@@ -114,9 +142,16 @@ fn read(line: &str) -> anyhow::Result<(Option<bool>, DecodedItem)> {
 
 async fn grade(node: &Node, items: Vec<DecodedItem>) -> anyhow::Result<Vec<ResultBody<'static>>> {
     let items = items.into_iter().map(batch::item).collect();
-    let reply = node.engine().grade_apart(Batch::new("local", items)).await?;
-    let bodies = reply.results().map(|result| serde_json::to_vec(&render::result_body(&reply, result)));
-    bodies.map(|body| Ok(serde_json::from_slice(&body?)?)).collect()
+    let reply = node
+        .engine()
+        .grade_apart(Batch::new("local", items))
+        .await?;
+    let bodies = reply
+        .results()
+        .map(|result| serde_json::to_vec(&render::result_body(&reply, result)));
+    bodies
+        .map(|body| Ok(serde_json::from_slice(&body?)?))
+        .collect()
 }
 
 /// Counts a result; `false` when it has no verdict that could be wrong.
@@ -126,9 +161,16 @@ fn count(
     label: Option<bool>,
     result: &ResultBody<'_>,
 ) -> anyhow::Result<bool> {
-    let Some(pass) = result.pass else { return Ok(false) };
-    let (_, version) = result.grader.split_once('@').context("a grader has a version")?;
-    let found = channels.entry((result.channel.to_string(), version.parse()?)).or_default();
+    let Some(pass) = result.pass else {
+        return Ok(false);
+    };
+    let (_, version) = result
+        .grader
+        .split_once('@')
+        .context("a grader has a version")?;
+    let found = channels
+        .entry((result.channel.to_string(), version.parse()?))
+        .or_default();
     match label {
         Some(label) => found.labelled[usize::from(label)][usize::from(pass)] += 1,
         None => found.unlabelled += 1,
@@ -137,9 +179,15 @@ fn count(
         let (name, _) = component.grader.split_once('@')?;
         let grader = graders.iter().find(|grader| grader.name == name)?;
         let verdict = component.verdict.as_deref()?;
-        grader.verdicts.iter().find(|known| known.verdict == verdict)?.pass
+        grader
+            .verdicts
+            .iter()
+            .find(|known| known.verdict == verdict)?
+            .pass
     });
-    found.verdicts.push(std::iter::once(Some(pass)).chain(others).collect());
+    found
+        .verdicts
+        .push(std::iter::once(Some(pass)).chain(others).collect());
     Ok(true)
 }
 
@@ -148,7 +196,10 @@ fn fit(channel: String, version: u32, found: &Found) -> anyhow::Result<Calibrati
     let number = |count: u64| count as f64;
     let [[refused_wrong, passed_wrong], [refused_right, passed_right]] = found.labelled;
     if found.unlabelled == 0 {
-        let (right, wrong) = (number(refused_right + passed_right), number(refused_wrong + passed_wrong));
+        let (right, wrong) = (
+            number(refused_right + passed_right),
+            number(refused_wrong + passed_wrong),
+        );
         ensure!(
             right > 0.0 && wrong > 0.0,
             "`{channel}` has only {} answers: both right and wrong ones are needed",
@@ -167,9 +218,13 @@ fn fit(channel: String, version: u32, found: &Found) -> anyhow::Result<Calibrati
     if found.unlabelled < found.verdicts.len() as u64 {
         bail!("`{channel}` has lines with and without `label`: give all of them one, or none");
     }
-    let fitted = dawid_skene::fit(&found.verdicts)
-        .with_context(|| format!("`{channel}` has no labels, and its rates cannot be found without"))?;
-    let rates = fitted.rates.first().context("the first verifier is the task's")?;
+    let fitted = dawid_skene::fit(&found.verdicts).with_context(|| {
+        format!("`{channel}` has no labels, and its rates cannot be found without")
+    })?;
+    let rates = fitted
+        .rates
+        .first()
+        .context("the first verifier is the task's")?;
     let items = number(found.verdicts.len() as u64);
     let (right, wrong) = (items * fitted.right, items * (1.0 - fitted.right));
     Ok(CalibrationBody {
@@ -187,7 +242,10 @@ async fn keep(source: &Source, calibration: &CalibrationBody) -> anyhow::Result<
     match source {
         Source::Server(client) => client.calibrate(calibration).await.map(drop)?,
         Source::Node(node) => {
-            let known = calibration.clone().check().map_err(|(_, message)| anyhow::anyhow!(message))?;
+            let known = calibration
+                .clone()
+                .check()
+                .map_err(|(_, message)| anyhow::anyhow!(message))?;
             node.engine().calibrate(known, "local").await.map(drop)?;
         }
     }
@@ -198,7 +256,12 @@ fn show(found: &[CalibrationBody]) -> anyhow::Result<()> {
     let share = |part: f64, whole: f64| {
         assay_correction::wilson(part, whole).map_or_else(
             || "?".to_owned(),
-            |known| format!("{:.3} [{:.3}, {:.3}]", known.value, known.interval.low, known.interval.high),
+            |known| {
+                format!(
+                    "{:.3} [{:.3}, {:.3}]",
+                    known.value, known.interval.low, known.interval.high
+                )
+            },
         )
     };
     let rows: Vec<_> = found
@@ -214,5 +277,9 @@ fn show(found: &[CalibrationBody]) -> anyhow::Result<()> {
             ]
         })
         .collect();
-    Ok(table::write(&mut terminal::stdout(), ["CHANNEL", "BY", "RIGHT", "WRONG", "RHO0", "RHO1"], &rows)?)
+    Ok(table::write(
+        &mut terminal::stdout(),
+        ["CHANNEL", "BY", "RIGHT", "WRONG", "RHO0", "RHO1"],
+        &rows,
+    )?)
 }

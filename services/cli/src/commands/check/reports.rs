@@ -1,5 +1,6 @@
-//! Where reports go. Files are opened before the work, so that a check is not lost to a folder that is not there, and take their place
-//! after it, so that a check that breaks off leaves the reports of before.
+//! Where reports go. Files are opened before the work, so that a check is not lost to a folder that
+//! is not there, and take their place after it, so that a check that breaks off leaves the reports
+//! of before.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -25,7 +26,11 @@ impl Reports {
     pub(super) fn open(arguments: &Check) -> anyhow::Result<Self> {
         let mut names = BTreeSet::new();
         let mut create = |path: &Path| {
-            ensure!(names.insert(path.to_owned()), "`{}` cannot hold two reports", path.display());
+            ensure!(
+                names.insert(path.to_owned()),
+                "`{}` cannot hold two reports",
+                path.display()
+            );
             for dataset in &arguments.datasets {
                 refuse_to_overwrite(Path::new(dataset), path)?;
             }
@@ -40,7 +45,11 @@ impl Reports {
         }
         let to_file = arguments.output.as_os_str() != "-" && !together.is_empty();
         let output = to_file.then(|| create(&arguments.output)).transpose()?;
-        Ok(Self { apart, together, output })
+        Ok(Self {
+            apart,
+            together,
+            output,
+        })
     }
 
     /// Writes a report to all of them.

@@ -36,15 +36,25 @@ pub(super) const COLUMNS: &[Column] = &[
     text("channel", |row| Some(Cow::from(&row.channel))),
     text("grader", |row| Some(Cow::from(&row.grader))),
     text("task_hash", |row| Some(Cow::from(&row.task_hash))),
-    text("completion_hash", |row| Some(Cow::from(&row.completion_hash))),
-    text("prompt_hash", |row| row.prompt_hash.as_deref().map(Cow::from)),
+    text("completion_hash", |row| {
+        Some(Cow::from(&row.completion_hash))
+    }),
+    text("prompt_hash", |row| {
+        row.prompt_hash.as_deref().map(Cow::from)
+    }),
     text("policy", |row| Some(Cow::from(&row.policy))),
-    text("policy_hash", |row| row.policy_hash.as_deref().map(Cow::from)),
+    text("policy_hash", |row| {
+        row.policy_hash.as_deref().map(Cow::from)
+    }),
     text("outcome", |row| Some(Cow::from(&row.outcome))),
     text("verdict", |row| row.verdict.as_deref().map(Cow::from)),
     truth("pass", |row| row.pass),
     number("score", |row| row.score),
-    json("appeal", |row| row.appeal.as_ref().and_then(|appeal| serde_json::to_string(appeal).ok())),
+    json("appeal", |row| {
+        row.appeal
+            .as_ref()
+            .and_then(|appeal| serde_json::to_string(appeal).ok())
+    }),
     number("score_after_appeal", |row| row.score_after_appeal),
     number("reward", |row| row.reward),
     number("coefficient", |row| row.coefficient),
@@ -60,27 +70,45 @@ pub(super) const COLUMNS: &[Column] = &[
     whole("queue_us", |row| i64::try_from(row.queue_us).ok()),
     whole("grade_us", |row| i64::try_from(row.grade_us).ok()),
     whole("work", |row| i64::try_from(row.work).ok()),
-    Column { name: "time_us", read: Read::Time(|row| row.time_us) },
+    Column {
+        name: "time_us",
+        read: Read::Time(|row| row.time_us),
+    },
 ];
 
 const fn text(name: &'static str, read: fn(&GradeBody) -> Option<Cow<'_, str>>) -> Column {
-    Column { name, read: Read::Text(read) }
+    Column {
+        name,
+        read: Read::Text(read),
+    }
 }
 
 const fn json(name: &'static str, read: fn(&GradeBody) -> Option<String>) -> Column {
-    Column { name, read: Read::Json(read) }
+    Column {
+        name,
+        read: Read::Json(read),
+    }
 }
 
 const fn whole(name: &'static str, read: fn(&GradeBody) -> Option<i64>) -> Column {
-    Column { name, read: Read::Whole(read) }
+    Column {
+        name,
+        read: Read::Whole(read),
+    }
 }
 
 const fn number(name: &'static str, read: fn(&GradeBody) -> Option<f64>) -> Column {
-    Column { name, read: Read::Number(read) }
+    Column {
+        name,
+        read: Read::Number(read),
+    }
 }
 
 const fn truth(name: &'static str, read: fn(&GradeBody) -> Option<bool>) -> Column {
-    Column { name, read: Read::Truth(read) }
+    Column {
+        name,
+        read: Read::Truth(read),
+    }
 }
 
 fn unless_null(value: &Value) -> Option<String> {
@@ -127,13 +155,21 @@ pub(super) mod tests {
             bare[name] = Value::Null;
         }
         bare["error"] = serde_json::json!({ "code": "cancelled" });
-        [full, bare].into_iter().map(|row| serde_json::from_value(row).unwrap()).collect()
+        [full, bare]
+            .into_iter()
+            .map(|row| serde_json::from_value(row).unwrap())
+            .collect()
     }
 
     #[test]
     fn every_field_of_a_grade_is_a_column() {
         let row = serde_json::to_value(&rows()[0]).unwrap();
-        let fields: BTreeSet<&str> = row.as_object().unwrap().keys().map(String::as_str).collect();
+        let fields: BTreeSet<&str> = row
+            .as_object()
+            .unwrap()
+            .keys()
+            .map(String::as_str)
+            .collect();
         let columns: BTreeSet<&str> = COLUMNS.iter().map(|column| column.name).collect();
         assert_eq!(columns, fields);
         assert_eq!(columns.len(), COLUMNS.len());

@@ -1,4 +1,5 @@
-//! Comma-separated values (RFC 4180) with a head. What is absent is an empty cell; numbers have the digits that read back as the same.
+//! Comma-separated values (RFC 4180) with a head. What is absent is an empty cell; numbers have the
+//! digits that read back as the same.
 
 use std::io::Write;
 
@@ -23,7 +24,9 @@ impl<W: Write> Sink for Table<W> {
         for grade in grades {
             for column in COLUMNS {
                 match &column.read {
-                    Read::Text(read) => self.0.write_field(read(grade).unwrap_or_default().as_bytes())?,
+                    Read::Text(read) => self
+                        .0
+                        .write_field(read(grade).unwrap_or_default().as_bytes())?,
                     Read::Json(read) => self.0.write_field(read(grade).unwrap_or_default())?,
                     Read::Whole(read) => self.0.write_field(shown(read(grade)))?,
                     Read::Number(read) => self.0.write_field(shown(read(grade)))?,
@@ -65,10 +68,16 @@ mod tests {
         assert_eq!((head.len(), read.len()), (COLUMNS.len(), 2));
         assert_eq!(cell(&read[0], "run"), "r, \"one\"\n");
         assert_eq!(cell(&read[0], "score").parse::<f64>().unwrap(), 0.1);
-        assert_eq!(cell(&read[0], "coefficient").parse::<f64>().unwrap(), 1e-300);
+        assert_eq!(
+            cell(&read[0], "coefficient").parse::<f64>().unwrap(),
+            1e-300
+        );
         assert_eq!(cell(&read[0], "evidence"), r#"{"extracted":"½ 😀"}"#);
         assert_eq!(cell(&read[0], "time_us"), "1795000000123456");
-        assert_eq!((cell(&read[1], "run"), cell(&read[1], "pass")), (String::new(), String::new()));
+        assert_eq!(
+            (cell(&read[1], "run"), cell(&read[1], "pass")),
+            (String::new(), String::new())
+        );
         assert_eq!(cell(&read[1], "error"), r#"{"code":"cancelled"}"#);
     }
 }

@@ -1,4 +1,5 @@
-//! Parquet: typed columns, compressed with zstd. Rows are kept by column until a group of them is worth writing, which bounds memory.
+//! Parquet: typed columns, compressed with zstd. Rows are kept by column until a group of them is
+//! worth writing, which bounds memory.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -27,9 +28,15 @@ pub(super) struct Columns<W: Write + Send> {
 impl<W: Write + Send> Columns<W> {
     pub(super) fn new(out: W) -> anyhow::Result<Self> {
         let schema = parse_message_type(&schema())?;
-        let properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?));
+        let properties =
+            WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::try_new(3)?));
         let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build()))?;
-        Ok(Self { file, columns: empty(), rows: 0, bytes: 0 })
+        Ok(Self {
+            file,
+            columns: empty(),
+            rows: 0,
+            bytes: 0,
+        })
     }
 
     fn push(&mut self, grade: &GradeBody) {
@@ -84,7 +91,10 @@ fn schema() -> String {
         Read::Truth(_) => format!("optional boolean {name};"),
         Read::Time(_) => format!("required int64 {name} (timestamp(micros, true));"),
     });
-    format!("message grade {{ {} }}", fields.collect::<Vec<_>>().join(" "))
+    format!(
+        "message grade {{ {} }}",
+        fields.collect::<Vec<_>>().join(" ")
+    )
 }
 
 /// Values of one column that are there, and for every row whether one is.
@@ -110,7 +120,12 @@ fn empty() -> Vec<Values> {
         Read::Truth(_) => Typed::Truths(Vec::new()),
         Read::Time(_) => Typed::Times(Vec::new()),
     });
-    typed.map(|typed| Values { present: Vec::new(), typed }).collect()
+    typed
+        .map(|typed| Values {
+            present: Vec::new(),
+            typed,
+        })
+        .collect()
 }
 
 impl Values {
@@ -165,7 +180,10 @@ fn put<T: DataType>(
     values: &[T::T],
     present: Option<&[i16]>,
 ) -> parquet::errors::Result<()> {
-    column.typed::<T>().write_batch(values, present, None).map(drop)
+    column
+        .typed::<T>()
+        .write_batch(values, present, None)
+        .map(drop)
 }
 
 #[cfg(test)]
@@ -187,18 +205,34 @@ mod tests {
     #[test]
     fn a_file_reads_back_with_its_types() {
         let reader = file(&rows());
-        let read: Vec<_> = reader.get_row_iter(None).unwrap().map(Result::unwrap).collect();
-        let at = |name: &str| COLUMNS.iter().position(|column| column.name == name).unwrap();
+        let read: Vec<_> = reader
+            .get_row_iter(None)
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
+        let at = |name: &str| {
+            COLUMNS
+                .iter()
+                .position(|column| column.name == name)
+                .unwrap()
+        };
         assert_eq!(read.len(), 2);
         assert_eq!(read[0].get_string(at("run")).unwrap(), "r, \"one\"\n");
         assert_eq!(read[0].get_long(at("step")).unwrap(), -4);
         assert_eq!(read[0].get_double(at("score")).unwrap(), 0.1);
         assert!(!read[0].get_bool(at("pass")).unwrap());
-        assert_eq!(read[0].get_timestamp_micros(at("time_us")).unwrap(), 1_795_000_000_123_456);
+        assert_eq!(
+            read[0].get_timestamp_micros(at("time_us")).unwrap(),
+            1_795_000_000_123_456
+        );
         let evidence = &read[0].get_column_iter().nth(at("evidence")).unwrap().1;
         assert_eq!(evidence, &&Field::Str(r#"{"extracted":"½ 😀"}"#.to_owned()));
         for name in ["run", "step", "pass", "score", "evidence"] {
-            assert_eq!(read[1].get_column_iter().nth(at(name)).unwrap().1, &Field::Null, "{name}");
+            assert_eq!(
+                read[1].get_column_iter().nth(at(name)).unwrap().1,
+                &Field::Null,
+                "{name}"
+            );
         }
     }
 

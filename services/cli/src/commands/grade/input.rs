@@ -21,7 +21,8 @@ const CHUNK_ITEMS: usize = 1_024;
 /// Items after which a chunk ends even inside a group, so that memory stays bounded.
 const MOST_CHUNK_ITEMS: usize = 16 * CHUNK_ITEMS;
 
-/// Bytes of lines after which a chunk ends, and after which it ends even inside a group: a server takes 64 MiB in one request.
+/// Bytes of lines after which a chunk ends, and after which it ends even inside a group: a server
+/// takes 64 MiB in one request.
 const CHUNK_BYTES: usize = 16 << 20;
 pub(super) const MOST_CHUNK_BYTES: usize = 48 << 20;
 
@@ -45,7 +46,12 @@ pub(super) struct Unread {
 impl Unread {
     /// A line of which nothing is known but its number.
     fn new(line: u64, problem: Problem) -> Self {
-        Self { line, id: None, group: None, problem }
+        Self {
+            line,
+            id: None,
+            group: None,
+            problem,
+        }
     }
 }
 
@@ -62,13 +68,30 @@ pub(super) fn item_of(problem: &Problem, items: usize) -> Option<(usize, Problem
     let rest = problem.pointer.as_deref()?.strip_prefix("/items/")?;
     let (at, within) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
     let at = at.parse().ok().filter(|at| *at < items)?;
-    Some((at, Problem { pointer: Some(within.to_owned()), ..problem.clone() }))
+    Some((
+        at,
+        Problem {
+            pointer: Some(within.to_owned()),
+            ..problem.clone()
+        },
+    ))
 }
 
 /// Makes the line of an item, counted among the items that are left, one that is graded by nobody.
-pub(super) fn set_aside(lines: &mut [Line], at: usize, id: Option<String>, group: Option<String>, problem: Problem) {
+pub(super) fn set_aside(
+    lines: &mut [Line],
+    at: usize,
+    id: Option<String>,
+    group: Option<String>,
+    problem: Problem,
+) {
     if let Some((place, line)) = items(lines).nth(at) {
-        *place = Line::Unread(Unread { line, id, group, problem });
+        *place = Line::Unread(Unread {
+            line,
+            id,
+            group,
+            problem,
+        });
     }
 }
 
@@ -80,7 +103,8 @@ pub(super) struct Chunk {
     pub(super) bytes: usize,
 }
 
-/// Chunks of the file, whose lines are items, or rows of which the template makes items; read ahead on a thread of their own, and the number of lines when it can be had cheaply.
+/// Chunks of the file, whose lines are items, or rows of which the template makes items; read ahead
+/// on a thread of their own, and the number of lines when it can be had cheaply.
 pub(super) fn chunks(
     file: &Path,
     template: Option<Template>,
@@ -89,11 +113,22 @@ pub(super) fn chunks(
         (Box::new(std::io::stdin()), None)
     } else {
         let open = || File::open(file).with_context(|| format!("cannot read `{}`", file.display()));
-        (Box::new(open()?), Some(count_lines(BufReader::new(open()?))?))
+        (
+            Box::new(open()?),
+            Some(count_lines(BufReader::new(open()?))?),
+        )
     };
     let (sender, receiver) = mpsc::channel(1);
-    tokio::task::spawn_blocking(move || read(BufReader::with_capacity(1 << 20, reader), template.as_ref(), &sender));
-    let chunks = stream::unfold(receiver, |mut receiver| async move { Some((receiver.recv().await?, receiver)) });
+    tokio::task::spawn_blocking(move || {
+        read(
+            BufReader::with_capacity(1 << 20, reader),
+            template.as_ref(),
+            &sender,
+        )
+    });
+    let chunks = stream::unfold(receiver, |mut receiver| async move {
+        Some((receiver.recv().await?, receiver))
+    });
     Ok((chunks, total))
 }
 
@@ -132,9 +167,13 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
             Ok(item) => {
                 let group = item.request.group.as_deref();
                 let full = chunk.items.len() >= CHUNK_ITEMS || chunk.bytes >= CHUNK_BYTES;
-                let fullest = chunk.items.len() >= MOST_CHUNK_ITEMS || chunk.bytes + line.len() > MOST_CHUNK_BYTES;
+                let fullest = chunk.items.len() >= MOST_CHUNK_ITEMS
+                    || chunk.bytes + line.len() > MOST_CHUNK_BYTES;
                 if full && !groups.goes_on(group) || fullest && !chunk.items.is_empty() {
-                    if sender.blocking_send(std::mem::replace(&mut chunk, empty())).is_err() {
+                    if sender
+                        .blocking_send(std::mem::replace(&mut chunk, empty()))
+                        .is_err()
+                    {
                         return;
                     }
                     groups.next_chunk();
@@ -154,18 +193,33 @@ fn read(mut reader: impl BufRead, template: Option<&Template>, sender: &mpsc::Se
 }
 
 fn empty() -> Chunk {
-    Chunk { lines: Vec::new(), items: Vec::new(), bytes: 0 }
+    Chunk {
+        lines: Vec::new(),
+        items: Vec::new(),
+        bytes: 0,
+    }
 }
 
-fn decode_line(line: &[u8], number: u64, template: Option<&Template>) -> Result<DecodedItem, Problem> {
+fn decode_line(
+    line: &[u8],
+    number: u64,
+    template: Option<&Template>,
+) -> Result<DecodedItem, Problem> {
     let text = std::str::from_utf8(line)
         .map_err(|error| Problem::new(ErrorCode::MalformedJson, format!("not UTF-8: {error}")))?;
     // Editors of another system put a byte order mark before the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let made = template.map(|template| rows::item(text, template)).transpose()?;
+    let made = template
+        .map(|template| rows::item(text, template))
+        .transpose()?;
     let (item, warnings) = decode_item(made.as_deref().unwrap_or(text), "")?;
     for warning in warnings {
-        tracing::warn!(line = number, field = warning.pointer, "{}", warning.message);
+        tracing::warn!(
+            line = number,
+            field = warning.pointer,
+            "{}",
+            warning.message
+        );
     }
     Ok(item)
 }
@@ -193,7 +247,8 @@ impl Groups {
                 tracing::warn!(
                     line = number,
                     group,
-                    "the group was seen far above; its items should stand together, coefficients cover only those near"
+                    "the group was seen far above; its items should stand together, coefficients \
+                     cover only those near"
                 );
             }
         }

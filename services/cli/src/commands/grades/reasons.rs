@@ -6,11 +6,19 @@ use serde_json::Value;
 const EXTRACTED: &[&str] = &["/extracted", "/statement", "/program", "/document"];
 
 /// Why, where evidence has it as one text.
-const WHY: &[&str] = &["/rule", "/message", "/difference/what", "/first_failure/verdict", "/violation/reason"];
+const WHY: &[&str] = &[
+    "/rule",
+    "/message",
+    "/difference/what",
+    "/first_failure/verdict",
+    "/violation/reason",
+];
 
 /// The answer, query, program, document or first call; empty if evidence has none.
 pub(super) fn extracted(evidence: &Value) -> String {
-    first(evidence, EXTRACTED).or_else(|| first_call(evidence)).unwrap_or_default()
+    first(evidence, EXTRACTED)
+        .or_else(|| first_call(evidence))
+        .unwrap_or_default()
 }
 
 /// The rule that decided, the first difference or the first violation; empty if evidence has none.
@@ -24,7 +32,10 @@ pub(super) fn why(evidence: &Value) -> String {
 }
 
 fn first(evidence: &Value, pointers: &[&str]) -> Option<String> {
-    pointers.iter().find_map(|pointer| evidence.pointer(pointer)?.as_str()).map(str::to_owned)
+    pointers
+        .iter()
+        .find_map(|pointer| evidence.pointer(pointer)?.as_str())
+        .map(str::to_owned)
 }
 
 fn text<'v>(value: &'v Value, key: &str) -> Option<&'v str> {
@@ -51,17 +62,30 @@ fn turns(evidence: &Value) -> &[Value] {
 }
 
 fn list<'v>(value: &'v Value, key: &str) -> &'v [Value] {
-    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    value
+        .get(key)
+        .and_then(Value::as_array)
+        .map_or(&[], Vec::as_slice)
 }
 
 fn first_call(evidence: &Value) -> Option<String> {
-    let call = turns(evidence).iter().find_map(|turn| list(turn, "calls").first())?;
-    Some(format!("{} {}", text(call, "name")?, text(call, "arguments").unwrap_or_default()))
+    let call = turns(evidence)
+        .iter()
+        .find_map(|turn| list(turn, "calls").first())?;
+    Some(format!(
+        "{} {}",
+        text(call, "name")?,
+        text(call, "arguments").unwrap_or_default()
+    ))
 }
 
 /// What is wrong with a turn whose score is below 1.
 fn turn(turn: &Value) -> Option<String> {
-    if turn.get("score").and_then(Value::as_f64).is_none_or(|score| score >= 1.0) {
+    if turn
+        .get("score")
+        .and_then(Value::as_f64)
+        .is_none_or(|score| score >= 1.0)
+    {
         return None;
     }
     let unsound = |call: &Value| problem(text(call, "name")?, call.get("problem")?);
@@ -74,13 +98,18 @@ fn turn(turn: &Value) -> Option<String> {
 
 /// A call that is none of the expected ones.
 fn unexpected(call: &Value) -> Option<String> {
-    call.get("expected")?.is_null().then(|| text(call, "name"))?.map(|name| format!("`{name}` is not expected"))
+    call.get("expected")?
+        .is_null()
+        .then(|| text(call, "name"))?
+        .map(|name| format!("`{name}` is not expected"))
 }
 
 /// An expected call that was not made, and how the nearest one differs.
 fn missing(missing: &Value) -> Option<String> {
     let name = text(missing, "name")?;
-    let nearest = missing.get("difference").and_then(|difference| problem(name, difference));
+    let nearest = missing
+        .get("difference")
+        .and_then(|difference| problem(name, difference));
     Some(nearest.unwrap_or_else(|| format!("`{name}` is not called")))
 }
 
@@ -94,8 +123,14 @@ fn problem(name: &str, problem: &Value) -> Option<String> {
         "missing_argument" => format!("`{name}` lacks the argument `{argument}`"),
         "unexpected_argument" => format!("`{name}` has the unexpected argument `{argument}`"),
         "wrong_value" => {
-            let accepted: Vec<_> = list(problem, "accepted").iter().filter_map(Value::as_str).collect();
-            format!("`{name}`: `{argument}` is {got}, expected {}", accepted.join(" or "))
+            let accepted: Vec<_> = list(problem, "accepted")
+                .iter()
+                .filter_map(Value::as_str)
+                .collect();
+            format!(
+                "`{name}`: `{argument}` is {got}, expected {}",
+                accepted.join(" or ")
+            )
         }
         kind => match text(problem, "reason") {
             Some(reason) => format!("`{name}`: {reason}"),
@@ -113,15 +148,25 @@ mod tests {
 
     #[test]
     fn documents_have_a_reason() {
-        let violation = json!({"place": "/year", "keyword": "/type", "reason": "not of type integer"});
+        let violation =
+            json!({"place": "/year", "keyword": "/type", "reason": "not of type integer"});
         for (evidence, reason) in [
-            (json!({"document": "{}", "violation": violation, "reason": "invalid"}), "not of type integer"),
-            (json!({"document": "{", "reason": "it ends early", "at": 1}), "it ends early"),
+            (
+                json!({"document": "{}", "violation": violation, "reason": "invalid"}),
+                "not of type integer",
+            ),
+            (
+                json!({"document": "{", "reason": "it ends early", "at": 1}),
+                "it ends early",
+            ),
             (
                 json!({"document": "{}", "differences": [{"place": "/year", "expected": "1985", "got": "1984"}]}),
                 "/year: expected 1985, got 1984",
             ),
-            (json!({"document": "{}", "differences": [{"place": "", "got": "1"}]}), "expected nothing, got 1"),
+            (
+                json!({"document": "{}", "differences": [{"place": "", "got": "1"}]}),
+                "expected nothing, got 1",
+            ),
             (json!({"document": "{}"}), ""),
         ] {
             assert_eq!(why(&evidence), reason, "{evidence}");
@@ -132,19 +177,26 @@ mod tests {
     #[test]
     fn calls_have_a_reason() {
         let turn = |difference: serde_json::Value| {
-            let call = json!({"name": "weather", "arguments": "{\"city\":\"Rome\"}", "expected": null});
+            let call =
+                json!({"name": "weather", "arguments": "{\"city\":\"Rome\"}", "expected": null});
             let missing = json!([{"expected": 0, "name": "weather", "nearest_call": 0, "difference": difference}]);
             json!({"turns": [{"calls": [], "score": 1.0}, {"calls": [call], "missing": missing, "score": 0.0}]})
         };
         let value = json!({"kind": "wrong_value", "argument": "city", "got": "\"Rome\"", "accepted": ["\"Paris\""]});
-        assert_eq!(why(&turn(value)), "`weather`: `city` is \"Rome\", expected \"Paris\"");
+        assert_eq!(
+            why(&turn(value)),
+            "`weather`: `city` is \"Rome\", expected \"Paris\""
+        );
         let absent = json!({"kind": "missing_argument", "argument": "unit", "accepted": []});
         assert_eq!(why(&turn(absent)), "`weather` lacks the argument `unit`");
         let schema = json!({"kind": "schema", "place": "/city", "keyword": "/type", "reason": "not of type string"});
         assert_eq!(why(&turn(schema.clone())), "`weather`: not of type string");
         assert_eq!(extracted(&turn(schema)), "weather {\"city\":\"Rome\"}");
         let none = json!({"reason": "no_call", "turns": [{"calls": [], "missing": [{"name": "f"}], "score": 0}]});
-        assert_eq!((why(&none).as_str(), extracted(&none).as_str()), ("`f` is not called", ""));
+        assert_eq!(
+            (why(&none).as_str(), extracted(&none).as_str()),
+            ("`f` is not called", "")
+        );
         let other = json!({"turns": [{"calls": [{"name": "g", "arguments": "{}", "expected": null}], "score": 0.0}]});
         assert_eq!(why(&other), "`g` is not expected");
     }

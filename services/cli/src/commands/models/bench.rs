@@ -30,10 +30,18 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ende
         writeln!(out, "{}", terminal::json(&report)?)?;
         return Ok(Ended::Done);
     }
-    let BenchReport { device, threads, dtype, body_parameters, load_seconds, rows } = report;
+    let BenchReport {
+        device,
+        threads,
+        dtype,
+        body_parameters,
+        load_seconds,
+        rows,
+    } = report;
     writeln!(
         out,
-        "{device}, {threads} threads, {dtype}, {:.1} M parameters beside embeddings, ready after {load_seconds:.1} s",
+        "{device}, {threads} threads, {dtype}, {:.1} M parameters beside embeddings, ready after \
+         {load_seconds:.1} s",
         millions(body_parameters)
     )?;
     let rows: Vec<_> = rows
@@ -51,7 +59,16 @@ pub(super) fn run(arguments: &BenchArguments, json: bool) -> anyhow::Result<Ende
             ]
         })
         .collect();
-    let head = ["LENGTH", "INPUTS", "TOKENS", "SECONDS", "TOKENS/S", "GFLOP/S", "PADDING AVOIDED", "BITS ALONE"];
+    let head = [
+        "LENGTH",
+        "INPUTS",
+        "TOKENS",
+        "SECONDS",
+        "TOKENS/S",
+        "GFLOP/S",
+        "PADDING AVOIDED",
+        "BITS ALONE",
+    ];
     table::write(&mut out, head, &rows)?;
     Ok(Ended::Done)
 }

@@ -1,4 +1,5 @@
-//! `assay models score`: each line of a file an input, each output line its result, in the same order.
+//! `assay models score`: each line of a file an input, each output line its result, in the same
+//! order.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, BufWriter, Write};
@@ -11,7 +12,8 @@ use assay_core::reward_model::{ModelLoad, ModelRequest, Truncate};
 use assay_node::Node;
 use assay_wire::Problem;
 use assay_wire::scoring::{
-    DecodedInput, InputError, InputOutcome, InputRequest, ScoreReply, ScoreRequest, decode_input, truncate_named,
+    DecodedInput, InputError, InputOutcome, InputRequest, ScoreReply, ScoreRequest, decode_input,
+    truncate_named,
 };
 use serde::Serialize;
 
@@ -23,7 +25,8 @@ use crate::progress::Progress;
 /// Inputs of one request.
 const CHUNK: usize = 1_024;
 
-/// Bytes of lines after which a request is sent all the same: no more tokens than may wait, whatever the tokenizer.
+/// Bytes of lines after which a request is sent all the same: no more tokens than may wait,
+/// whatever the tokenizer.
 const CHUNK_BYTES: usize = 2 << 20;
 
 /// Longest wait for a turn. A model that is still loading is worth waiting for.
@@ -52,10 +55,17 @@ enum Judge {
     There(Client, String),
 }
 
-pub(super) fn run(file: Option<&Path>, arguments: &Score, server: Option<&str>) -> anyhow::Result<Ended> {
+pub(super) fn run(
+    file: Option<&Path>,
+    arguments: &Score,
+    server: Option<&str>,
+) -> anyhow::Result<Ended> {
     grade::refuse_to_overwrite(&arguments.file, &arguments.output)?;
     let Some(truncate) = truncate_named(&arguments.truncate) else {
-        bail!("`--truncate` is one of `refuse`, `prompt_left`, `left`, `right`: `{}`", arguments.truncate);
+        bail!(
+            "`--truncate` is one of `refuse`, `prompt_left`, `left`, `right`: `{}`",
+            arguments.truncate
+        );
     };
     let lines = open(&arguments.file)?;
     block_on(async {
@@ -86,8 +96,14 @@ async fn there(server: &str, arguments: &Score) -> anyhow::Result<Judge> {
         None => {
             let known = client.reward_models().await?.reward_models;
             let Some(default) = known.iter().find(|status| status.default) else {
-                let names: Vec<_> = known.iter().map(|status| format!("`{}`", status.name)).collect();
-                bail!("the server has no default model; name one with `--model`: {}", names.join(", "));
+                let names: Vec<_> = known
+                    .iter()
+                    .map(|status| format!("`{}`", status.name))
+                    .collect();
+                bail!(
+                    "the server has no default model; name one with `--model`: {}",
+                    names.join(", ")
+                );
             };
             default.name.clone()
         }
@@ -98,17 +114,28 @@ async fn there(server: &str, arguments: &Score) -> anyhow::Result<Judge> {
 /// A node of this process, without a record.
 async fn here(file: Option<&Path>, arguments: &Score) -> anyhow::Result<Judge> {
     let mut settings = vec![("store", "database", String::new().into())];
-    let directory = arguments.model.as_deref().map(Path::new).filter(|path| path.is_dir());
+    let directory = arguments
+        .model
+        .as_deref()
+        .map(Path::new)
+        .filter(|path| path.is_dir());
     let directory = directory.map(Path::canonicalize).transpose()?;
     if let Some(folder) = directory.as_deref().and_then(Path::parent) {
-        settings.push(("reward_models", "folder", folder.display().to_string().into()));
+        settings.push((
+            "reward_models",
+            "folder",
+            folder.display().to_string().into(),
+        ));
     }
     let node = Node::start(configuration(file, settings)?).await?;
     let Some(directory) = directory else {
         node.load_models().await?;
         return Ok(Judge::Here(Box::new(node), arguments.model.clone()));
     };
-    let load = ModelLoad { source: Some(directory.display().to_string()), options: None };
+    let load = ModelLoad {
+        source: Some(directory.display().to_string()),
+        options: None,
+    };
     node.models().load(DIRECTORY.to_owned(), load).await?;
     Ok(Judge::Here(Box::new(node), Some(DIRECTORY.to_owned())))
 }
@@ -149,7 +176,11 @@ fn read(lines: &mut dyn BufRead, number: &mut u64) -> anyhow::Result<Vec<Read>> 
     while chunk.len() < CHUNK && bytes < CHUNK_BYTES {
         let mut line = String::new();
         *number += 1;
-        if lines.read_line(&mut line).with_context(|| format!("line {number}"))? == 0 {
+        if lines
+            .read_line(&mut line)
+            .with_context(|| format!("line {number}"))?
+            == 0
+        {
             break;
         }
         if line.trim().is_empty() {
@@ -161,20 +192,31 @@ fn read(lines: &mut dyn BufRead, number: &mut u64) -> anyhow::Result<Vec<Read>> 
         chunk.push(match decode_input(text, "") {
             Ok((input, warnings)) => {
                 for warning in warnings {
-                    tracing::warn!(line = *number, field = warning.pointer, "{}", warning.message);
+                    tracing::warn!(
+                        line = *number,
+                        field = warning.pointer,
+                        "{}",
+                        warning.message
+                    );
                 }
                 Read::Input(Box::new(input), text.to_owned())
             }
-            Err(problem) => {
-                Read::Unread(Problem { message: format!("line {number}: {}", problem.message).into(), ..problem })
-            }
+            Err(problem) => Read::Unread(Problem {
+                message: format!("line {number}: {}", problem.message).into(),
+                ..problem
+            }),
         });
     }
     Ok(chunk)
 }
 
 /// A line for each of `chunk`, in order.
-async fn score(judge: &Judge, chunk: Vec<Read>, truncate: Truncate, named: &str) -> anyhow::Result<Vec<Line>> {
+async fn score(
+    judge: &Judge,
+    chunk: Vec<Read>,
+    truncate: Truncate,
+    named: &str,
+) -> anyhow::Result<Vec<Line>> {
     let (mut inputs, mut texts) = (Vec::new(), Vec::new());
     let places: Vec<Result<Option<String>, Problem>> = chunk
         .into_iter()
@@ -199,7 +241,11 @@ async fn score(judge: &Judge, chunk: Vec<Read>, truncate: Truncate, named: &str)
                 expected_version: None,
                 patience: Some(PATIENCE),
             };
-            Some(ScoreReply::new(node.models().score(request).await?, ids, Vec::new()))
+            Some(ScoreReply::new(
+                node.models().score(request).await?,
+                ids,
+                Vec::new(),
+            ))
         }
         Judge::There(client, name) => {
             // Ids need be unique within a request only, so they stay here.
@@ -208,7 +254,11 @@ async fn score(judge: &Judge, chunk: Vec<Read>, truncate: Truncate, named: &str)
                 Ok(InputRequest { id: None, ..item })
             });
             let items = items.collect::<Result<Vec<_>, serde_json::Error>>()?;
-            let request = ScoreRequest { items, truncate: Some(named.to_owned()), ..ScoreRequest::default() };
+            let request = ScoreRequest {
+                items,
+                truncate: Some(named.to_owned()),
+                ..ScoreRequest::default()
+            };
             Some(client.score(name, &request).await?)
         }
     };
@@ -217,10 +267,18 @@ async fn score(judge: &Judge, chunk: Vec<Read>, truncate: Truncate, named: &str)
         .into_iter()
         .map(|place| match place {
             Ok(id) => {
-                let result = results.next().context("the model answered fewer inputs than it was asked")?;
-                Ok(Line { id, outcome: result.outcome })
+                let result = results
+                    .next()
+                    .context("the model answered fewer inputs than it was asked")?;
+                Ok(Line {
+                    id,
+                    outcome: result.outcome,
+                })
             }
-            Err(problem) => Ok(Line { id: None, outcome: unread(&problem) }),
+            Err(problem) => Ok(Line {
+                id: None,
+                outcome: unread(&problem),
+            }),
         })
         .collect()
 }
@@ -231,5 +289,10 @@ fn unread(problem: &Problem) -> InputOutcome {
         Some(pointer) if !pointer.is_empty() => format!("`{pointer}`: {}", problem.message),
         _ => problem.message.to_string(),
     };
-    InputOutcome::Refused { error: InputError { code: problem.code.to_string(), message } }
+    InputOutcome::Refused {
+        error: InputError {
+            code: problem.code.to_string(),
+            message,
+        },
+    }
 }

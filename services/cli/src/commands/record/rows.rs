@@ -21,7 +21,12 @@ pub(crate) struct Rows<'s> {
 impl<'s> Rows<'s> {
     /// The newest of those that `which` keeps.
     pub(crate) fn new(source: &'s Source, which: &'s Which) -> Self {
-        Self { source, which, before: None, ended: false }
+        Self {
+            source,
+            which,
+            before: None,
+            ended: false,
+        }
     }
 
     /// The next `limit` rows, fewer on the last page and none after it.
@@ -37,11 +42,21 @@ impl<'s> Rows<'s> {
                 client.grades(&query).await?
             }
             Source::Node(node) => {
-                let store = node.engine().store().context("no database is configured; name one with `--database`")?;
-                let before = self.before.take().map(|before| before.parse()).transpose()?;
+                let store = node
+                    .engine()
+                    .store()
+                    .context("no database is configured; name one with `--database`")?;
+                let before = self
+                    .before
+                    .take()
+                    .map(|before| before.parse())
+                    .transpose()?;
                 let page = store.grades(&filter(self.which)?, before, limit).await?;
                 let grades = page.grades.iter().map(GradeBody::from).collect();
-                GradesBody { grades, next: page.next.map(|id| id.to_string()) }
+                GradesBody {
+                    grades,
+                    next: page.next.map(|id| id.to_string()),
+                }
             }
         };
         self.ended = page.next.is_none();
@@ -81,9 +96,20 @@ fn query(which: &Which) -> Vec<(&'static str, String)> {
         ("id", &which.id),
         ("group", &which.group),
     ];
-    let mut query: Vec<_> = texts.into_iter().filter_map(|(name, text)| Some((name, text.clone()?))).collect();
+    let mut query: Vec<_> = texts
+        .into_iter()
+        .filter_map(|(name, text)| Some((name, text.clone()?)))
+        .collect();
     query.extend(which.step.map(|step| ("step", step.to_string())));
-    query.extend(which.score_min.map(|score| ("score_min", score.to_string())));
-    query.extend(which.score_max.map(|score| ("score_max", score.to_string())));
+    query.extend(
+        which
+            .score_min
+            .map(|score| ("score_min", score.to_string())),
+    );
+    query.extend(
+        which
+            .score_max
+            .map(|score| ("score_max", score.to_string())),
+    );
     query
 }

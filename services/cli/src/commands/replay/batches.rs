@@ -1,4 +1,5 @@
-//! Grading stored items again, many at a time: in this process as one batch, through a server a few requests at once.
+//! Grading stored items again, many at a time: in this process as one batch, through a server a few
+//! requests at once.
 
 use anyhow::{Context, bail};
 use assay_api::render::replay_body;
@@ -43,16 +44,22 @@ impl Replayer<'_> {
                 let calls = stream::iter(ids).map(|id| async move {
                     match client.replay(id).await {
                         Ok(replay) => Ok(Ok(replay)),
-                        // What only this item is to blame for; anything else would be so for the next as well.
-                        Err(ClientError::Refused { status: 404 | 422 | 500, problem }) => Ok(Err(problem.to_string())),
+                        // What only this item is to blame for; anything else would be so for the
+                        // next as well.
+                        Err(ClientError::Refused {
+                            status: 404 | 422 | 500,
+                            problem,
+                        }) => Ok(Err(problem.to_string())),
                         Err(error) => Err(error).with_context(|| format!("cannot replay `{id}`")),
                     }
                 });
-                let replayed: Vec<anyhow::Result<Replayed>> = calls.buffered(AT_ONCE).collect().await;
+                let replayed: Vec<anyhow::Result<Replayed>> =
+                    calls.buffered(AT_ONCE).collect().await;
                 replayed.into_iter().collect()
             }
             Source::Node(node) => {
-                let ids: Vec<GradeId> = ids.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
+                let ids: Vec<GradeId> =
+                    ids.iter().map(|id| id.parse()).collect::<Result<_, _>>()?;
                 let replayed = node.engine().replay_all(&ids, self.options).await?;
                 Ok(replayed.iter().map(body).collect())
             }
@@ -61,5 +68,8 @@ impl Replayer<'_> {
 }
 
 fn body(replayed: &Result<assay_engine::Replay, ReplayError>) -> Replayed {
-    replayed.as_ref().map(replay_body).map_err(ToString::to_string)
+    replayed
+        .as_ref()
+        .map(replay_body)
+        .map_err(ToString::to_string)
 }

@@ -24,8 +24,17 @@ struct Matrix {
 
 impl Matrices {
     pub(super) fn add(&mut self, replay: &ReplayBody) {
-        let matrix = self.0.entry((replay.then.grader.clone(), replay.now.grader.clone())).or_default();
-        *matrix.cells.entry((label(&replay.then).to_owned(), label(&replay.now).to_owned())).or_default() += 1;
+        let matrix = self
+            .0
+            .entry((replay.then.grader.clone(), replay.now.grader.clone()))
+            .or_default();
+        *matrix
+            .cells
+            .entry((
+                label(&replay.then).to_owned(),
+                label(&replay.now).to_owned(),
+            ))
+            .or_default() += 1;
         matrix.flips += u64::from(replay.flipped);
     }
 
@@ -38,7 +47,11 @@ impl Matrices {
     pub(super) fn write(&self, out: &mut impl Write) -> io::Result<()> {
         for ((then, now), matrix) in &self.0 {
             let items: u64 = matrix.cells.values().sum();
-            writeln!(out, "{then} then, {now} now: {items} items, {} flipped", matrix.flips)?;
+            writeln!(
+                out,
+                "{then} then, {now} now: {items} items, {} flipped",
+                matrix.flips
+            )?;
             matrix.write(out)?;
         }
         if self.0.is_empty() {
@@ -57,11 +70,20 @@ impl Matrices {
             verdicts: matrix
                 .cells
                 .iter()
-                .map(|((then, now), items)| VerdictPair { then, now, items: *items })
+                .map(|((then, now), items)| VerdictPair {
+                    then,
+                    now,
+                    items: *items,
+                })
                 .collect(),
         });
         let graders: Vec<_> = graders.collect();
-        Summary { items: graders.iter().map(|grader| grader.items).sum(), flipped: self.flips(), graders, missing }
+        Summary {
+            items: graders.iter().map(|grader| grader.items).sum(),
+            flipped: self.flips(),
+            graders,
+            missing,
+        }
     }
 }
 
@@ -69,7 +91,12 @@ impl Matrix {
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         let now: BTreeSet<&str> = self.cells.keys().map(|(_, now)| now.as_str()).collect();
         let then: BTreeSet<&str> = self.cells.keys().map(|(then, _)| then.as_str()).collect();
-        let first = then.iter().map(|label| label.len()).chain(["THEN \\ NOW".len()]).max().unwrap_or(0);
+        let first = then
+            .iter()
+            .map(|label| label.len())
+            .chain(["THEN \\ NOW".len()])
+            .max()
+            .unwrap_or(0);
         let widths: Vec<usize> = now.iter().map(|label| label.len().max(9)).collect();
         write!(out, "  {:first$}", "THEN \\ NOW")?;
         for (label, width) in now.iter().zip(&widths) {
@@ -79,8 +106,16 @@ impl Matrix {
         for row in then {
             write!(out, "  {row:first$}")?;
             for (column, width) in now.iter().zip(&widths) {
-                let items = self.cells.get(&(row.to_owned(), (*column).to_owned())).copied().unwrap_or(0);
-                let text = if items == 0 { "·".to_owned() } else { items.to_string() };
+                let items = self
+                    .cells
+                    .get(&(row.to_owned(), (*column).to_owned()))
+                    .copied()
+                    .unwrap_or(0);
+                let text = if items == 0 {
+                    "·".to_owned()
+                } else {
+                    items.to_string()
+                };
                 write!(out, "  {text:>width$}")?;
             }
             writeln!(out)?;
@@ -122,7 +157,12 @@ mod tests {
     fn replay(then: Option<&str>, now: Option<&str>) -> ReplayBody {
         let side = |verdict: Option<&str>| ReplaySide {
             grader: "math@1".to_owned(),
-            outcome: if verdict.is_some() { "graded" } else { "failed" }.to_owned(),
+            outcome: if verdict.is_some() {
+                "graded"
+            } else {
+                "failed"
+            }
+            .to_owned(),
             verdict: verdict.map(str::to_owned),
             score: None,
         };
@@ -156,7 +196,10 @@ mod tests {
         assert_eq!(matrices.flips(), 4);
         let missing = BTreeMap::new();
         let summary = serde_json::to_value(matrices.summary(&missing)).unwrap();
-        assert_eq!((&summary["items"], &summary["flipped"]), (&16.into(), &4.into()));
+        assert_eq!(
+            (&summary["items"], &summary["flipped"]),
+            (&16.into(), &4.into())
+        );
         assert_eq!(summary["graders"][0]["verdicts"][2]["then"], "wrong_answer");
     }
 }

@@ -26,7 +26,9 @@ pub(super) async fn replay(
     let mut stop = pin!(stop_signal());
     let mut rows = Rows::new(source, &arguments.which);
     let work = async {
-        let mut sample = arguments.sample.map(|size| Sample::new(size as usize, arguments.seed));
+        let mut sample = arguments
+            .sample
+            .map(|size| Sample::new(size as usize, arguments.seed));
         let mut waiting: Vec<String> = Vec::new();
         let mut seen = 0u64;
         let mut progress = Progress::new(None, "grades");
@@ -49,7 +51,10 @@ pub(super) async fn replay(
             }
         }
         let names = arguments.which.run.as_deref().unwrap_or_default();
-        ensure!(seen > 0, "no grade of the run `{names}` is what was asked for; `assay grades` lists them");
+        ensure!(
+            seen > 0,
+            "no grade of the run `{names}` is what was asked for; `assay grades` lists them"
+        );
         waiting.extend(sample.map(Sample::chosen).unwrap_or_default());
         for ids in waiting.chunks(BATCH) {
             batch(replayer, ids, report, &mut progress).await?;
@@ -84,7 +89,8 @@ async fn batch(
             }
         }
     }
-    // An option that no task takes is a slip, found at the first batch rather than after a million grades.
+    // An option that no task takes is a slip, found at the first batch rather than after a million
+    // grades.
     if let Some(reason) = refused
         && !any
         && !replayer.options.is_empty()
@@ -95,7 +101,8 @@ async fn batch(
     Ok(())
 }
 
-/// So many ids out of any number, each as likely, and the same ones in whatever order they come: those whose hash with the seed is lowest.
+/// So many ids out of any number, each as likely, and the same ones in whatever order they come:
+/// those whose hash with the seed is lowest.
 struct Sample {
     size: usize,
     seed: u64,
@@ -104,7 +111,11 @@ struct Sample {
 
 impl Sample {
     fn new(size: usize, seed: u64) -> Self {
-        Self { size, seed, lowest: BTreeMap::new() }
+        Self {
+            size,
+            seed,
+            lowest: BTreeMap::new(),
+        }
     }
 
     fn offer(&mut self, id: String) {
@@ -144,8 +155,14 @@ mod tests {
 
     #[test]
     fn a_sample_takes_from_everywhere_evenly() {
-        let low = draw(3, 0..10_000).iter().filter(|id| id.as_str() < "05000").count();
-        assert!((30..=70).contains(&low), "{low} of 100 are from the first half");
+        let low = draw(3, 0..10_000)
+            .iter()
+            .filter(|id| id.as_str() < "05000")
+            .count();
+        assert!(
+            (30..=70).contains(&low),
+            "{low} of 100 are from the first half"
+        );
         assert_eq!(draw(3, 0..7).len(), 7);
     }
 }
