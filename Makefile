@@ -117,7 +117,7 @@ start: build ## time from exec to the first answer, and idle memory
 storm: build ## 64 batches and 4,000 connections at once, three times; memory after each
 	python3 tests/load/storm.py "$(BINARY)"
 
-programs: images ## time programs in cells beside native python3: a trivial one, and nine that keep the processor busy
+programs: images ## time programs in workers beside native python3: a trivial one, and nine that keep the processor busy
 	$(CARGO) run --locked --package assay-tests --bin assay-programs -- $(ARGS)
 
 queries: ## time queries beside the way benchmarks evaluate them in Python: small ones, and on 20,000 rows

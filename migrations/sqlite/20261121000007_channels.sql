@@ -1,8 +1,8 @@
--- Items graded with a notion of pass, by channel, version of the grader and stretch of ten minutes. Replicas add to the same rows.
+-- Items graded with a notion of pass, by channel, version of the grader and bucket of ten minutes. Replicas add to the same rows.
 create table channels (
     channel               text    not null,  -- grader and task family
     version               integer not null,  -- version of the grader
-    stretch               integer not null,  -- time in units of ten minutes since the Unix epoch
+    bucket               integer not null,  -- time in units of ten minutes since the Unix epoch
     negatives             integer not null,  -- not passed
     positives             integer not null,  -- passed
     bound_negatives       integer not null,  -- negatives whose judge had the last word
@@ -11,14 +11,14 @@ create table channels (
     overturned_positives  integer not null,  -- positives that are passes no more
     repeats               integer not null,  -- completions that stood in their batch before, with the same task
     flips                 integer not null,  -- of those, given another verdict than the first time
-    primary key (channel, version, stretch)
+    primary key (channel, version, bucket)
 ) strict, without rowid;
 
 -- What second verifiers and operators found of them.
 create table channel_checks (
     channel           text    not null,      -- as in `channels`
     version           integer not null,      -- as in `channels`
-    stretch           integer not null,      -- as in `channels`
+    bucket           integer not null,      -- as in `channels`
     judge             text    not null,      -- `operator`, or grader and version of a judge
     sensitivity       real    not null,      -- share of right answers that it passes, as the policy says
     specificity       real    not null,      -- share of wrong answers that it does not pass, as the policy says
@@ -28,7 +28,7 @@ create table channel_checks (
     weight            real    not null,      -- sum of 1/probability over the checks
     squares           real    not null,      -- sum of its squares
     disagreed_weight  real    not null,      -- sum of 1/probability over the disagreements
-    primary key (channel, version, stretch, judge, sensitivity, specificity, passes)
+    primary key (channel, version, bucket, judge, sensitivity, specificity, passes)
 ) strict, without rowid;
 
 -- What operators found of judges, over items that both looked at.

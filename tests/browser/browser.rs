@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
 /// Longest wait for a page, and the pause between two looks.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// A browser without a window, and the pages it may ask.
@@ -203,13 +203,13 @@ impl Browser {
         let there = format!(
             "if (performance.getEntriesByType('paint').length === 0) return false; {script}"
         );
-        for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+        for _ in 0..TIMEOUT.as_millis() / PAUSE.as_millis() {
             if self.script(&there).await == true {
                 return;
             }
             tokio::time::sleep(PAUSE).await;
         }
-        panic!("no page came within {PATIENCE:?}");
+        panic!("no page came within {TIMEOUT:?}");
     }
 
     /// Chooses in a list of the form.

@@ -22,7 +22,7 @@ impl Service {
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config: Config =
-            assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+            assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
         config.store.database = format!("sqlite://{}", folder.path().join("assay.db").display());
         config.server.listen = "127.0.0.1:0".parse().unwrap();
         config.channels.refresh_seconds = 0.0;

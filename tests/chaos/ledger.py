@@ -40,7 +40,7 @@ def difference(expected, result, any_reward):
 
 def failure(result):
     """What is wrong with a failed result, or None."""
-    numbers = {name: result[name] for name in ("score", "reward", "coefficient", "pass") if result[name] is not None}
+    numbers = {name: result[name] for name in ("score", "reward", "advantage", "pass") if result[name] is not None}
     if numbers:
         return f"failed with {numbers}"
     if not (result["error"] or {}).get("retryable"):

@@ -29,7 +29,7 @@ reply_pause_seconds = 5
 outcome_bytes = 0
 prepared_bytes = 4194304
 
-[cells]
+[sandbox_workers]
 count = {workers}
 
 [channels]
@@ -185,7 +185,7 @@ def is_worker(pid):
     """Whether a process is a worker, by its first argument."""
     with contextlib.suppress(OSError):
         arguments = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
-        return len(arguments) > 1 and arguments[1] == b"__cell"
+        return len(arguments) > 1 and arguments[1] == b"__sandbox_worker"
     return False
 
 

@@ -39,7 +39,7 @@ async fn a_filled_record_reads_as_one_that_was_graded() {
             .await
             .unwrap(),
     );
-    let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+    let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
     let written = fill(config, &store, amount, |_| {}).await.unwrap();
     store.close().await.unwrap();
     let service = service_with(|config| config.store.database = database).await;

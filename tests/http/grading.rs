@@ -35,7 +35,7 @@ async fn every_key_of_a_result_is_always_there() {
     assert_eq!(results[0]["reward"], 1.0);
     assert_eq!(results[0]["evidence"]["extracted"], r"\frac{12}{36}");
     for result in &results[1..] {
-        for number in ["pass", "score", "reward", "coefficient", "verdict"] {
+        for number in ["pass", "score", "reward", "advantage", "verdict"] {
             assert!(result[number].is_null(), "{number} of {result}");
         }
         assert!(
@@ -49,7 +49,7 @@ async fn every_key_of_a_result_is_always_there() {
 }
 
 #[tokio::test]
-async fn a_group_gets_coefficients_and_the_statistics_it_names() {
+async fn a_group_gets_advantages_and_the_statistics_it_names() {
     let service = service().await;
     let mut request = batch(["1", "2", "1", "3"].map(|completion| {
         let mut item = item("1", completion);
@@ -58,13 +58,13 @@ async fn a_group_gets_coefficients_and_the_statistics_it_names() {
     }));
     request["statistics"] = json!(["mean", "passk", "p_hat"]);
     let body = service.grade(&request).await.json();
-    let coefficients: Vec<_> = body["results"]
+    let advantages: Vec<_> = body["results"]
         .as_array()
         .unwrap()
         .iter()
-        .map(|r| r["coefficient"].as_f64())
+        .map(|r| r["advantage"].as_f64())
         .collect();
-    assert_eq!(coefficients, [Some(0.5), Some(-0.5), Some(0.5), Some(-0.5)]);
+    assert_eq!(advantages, [Some(0.5), Some(-0.5), Some(0.5), Some(-0.5)]);
     let group = &body["groups"][0];
     assert_eq!(
         (group["n"].as_u64(), group["mean"].as_f64()),
@@ -127,7 +127,7 @@ async fn a_stream_ends_with_its_counts() {
         lines
             .iter()
             .filter(|line| line["type"] == "result")
-            .all(|line| line["coefficient"].is_null())
+            .all(|line| line["advantage"].is_null())
     );
 }
 

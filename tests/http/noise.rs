@@ -147,7 +147,7 @@ async fn a_policy_is_refused_by_its_field() {
         refused(json!({ "appeals": [{ "judge": { "type": "math" }, "negatives": 3 }] })).await;
     assert_eq!(pointer.as_deref(), Some("/policy/appeals/0/negatives"));
     let mut request = answers(0, 1, 1);
-    request["items"][1]["policy"] = json!({ "coefficient": "rloo" });
+    request["items"][1]["policy"] = json!({ "advantage_estimator": "rloo" });
     assert_eq!(
         service.grade(&request).await.refusal().2.as_deref(),
         Some("/items/1/policy")
@@ -181,7 +181,7 @@ async fn policies_are_listed_explained_and_checked() {
     let refused = post(
         &service,
         "/v1/policies/check",
-        &json!({ "coefficient": "ppo" }),
+        &json!({ "advantage_estimator": "ppo" }),
     )
     .await
     .refusal();
@@ -232,7 +232,7 @@ async fn a_stream_gives_the_rewards_of_the_whole_reply() {
         .collect();
     assert_eq!(rewards, expected);
     assert!(
-        whole["results"][3]["composition"]["terms"]
+        whole["results"][3]["reward_breakdown"]["terms"]
             .as_array()
             .is_some_and(|terms| !terms.is_empty())
     );

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use assay_core::execution::{Execution, NotExecuted};
-use assay_tests::processes::{cells_of, cpu_of, kill};
+use assay_tests::processes::{cpu_of, kill, workers_of};
 use serde_json::{Value, json};
 
 use crate::fixtures::{Service, batch, service, service_with};
@@ -14,9 +14,9 @@ async fn marked_service(count: usize) -> (Service, tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("images");
     let service = service_with(|config| {
-        std::os::unix::fs::symlink(&config.cells.images, &link).unwrap();
-        config.cells.images.clone_from(&link);
-        config.cells.count = count;
+        std::os::unix::fs::symlink(&config.sandbox_workers.images, &link).unwrap();
+        config.sandbox_workers.images.clone_from(&link);
+        config.sandbox_workers.count = count;
     });
     (service.await, folder, link)
 }
@@ -56,7 +56,7 @@ async fn killed_workers_do_not_change_verdicts() {
         service.grade(&batch_of("print(2)", &other)).await.json()["results"][0]["verdict"],
         "accepted"
     );
-    let idle = cells_of(&link);
+    let idle = workers_of(&link);
     assert!(!idle.is_empty());
     idle.into_iter().for_each(kill);
     for _ in 0..2 {
@@ -82,7 +82,7 @@ async fn repeated_deaths_of_workers_fail_the_item_without_caching() {
     let grading = service.grade(&items);
     let killing = async {
         loop {
-            cells_of(&link).into_iter().for_each(kill);
+            workers_of(&link).into_iter().for_each(kill);
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
@@ -114,7 +114,7 @@ async fn a_busy_node_rejects_a_peer_before_it_compiles() {
     let grading = service.grade(&endless);
     let asking = async {
         until(|| {
-            cells_of(&link)
+            workers_of(&link)
                 .into_iter()
                 .any(|id| cpu_of(id) > Duration::from_millis(500))
         })
@@ -145,19 +145,19 @@ async fn a_program_ends_with_its_client() {
         let grading = service.grade(&endless);
         let busy = async {
             until(|| {
-                cells_of(&link)
+                workers_of(&link)
                     .into_iter()
                     .any(|id| cpu_of(id) > Duration::from_millis(500))
             })
             .await;
-            cells_of(&link)
+            workers_of(&link)
         };
         tokio::select! { reply = grading => panic!("too early: {reply:?}", reply = reply.json()), busy = busy => busy }
     };
     // The limit of the program is 30 seconds of work, far more than this timeout.
     let gone = tokio::time::timeout(
         Duration::from_secs(5),
-        until(|| cells_of(&link).is_disjoint(&busy)),
+        until(|| workers_of(&link).is_disjoint(&busy)),
     )
     .await;
     assert!(gone.is_ok(), "the worker continues without a client");

@@ -44,7 +44,7 @@ CHANGES = [
     # About a quarter of the completions is right then: of fewer, a tenth of false positives leaves next to nothing to learn from.
     "warmup.steps=60",
     "training.steps=150", "evaluation.every=25", f"evaluation.prompts={HELD_OUT}", "evaluation.samples=4",
-    'objective.advantage={ estimator = "coefficient" }', "objective.penalties=[]", "rewards.numbered=true",
+    'objective.advantage={ estimator = "service" }', "objective.penalties=[]", "rewards.numbered=true",
 ]
 """What all runs have other than in the file."""
 
@@ -293,7 +293,7 @@ def report(found, rates, seeds):
     print(f"{'':11}{'J':7}{'worth':8}{'sqrt':7}{'clean run by then':23}{'the arm itself':23}")
     for name, row in found.items():
         print(f"{name:11}{row['j']:<7.3f}{row['worth']:<8.3f}{math.sqrt(row['worth']):<7.3f}{written(row['clean_by_then']):23}{written(row['end']):23}")
-    print("dividing by the J of one channel stretches all advantages alike, and Adam takes lengths out: `corrected` should be as `noisy`")
+    print("dividing by the J of one channel buckets all advantages alike, and Adam takes lengths out: `corrected` should be as `noisy`")
     print(f"\nrates as the service knows them, mean of {len(seeds)} channels")
     print(f"{'':11}{'':6}{'true':7}{'found':7}{'mean interval':18}{'intervals with the truth':26}source")
     for name in ("corrected", "appealed"):

@@ -75,8 +75,8 @@ async def load(port, pid, count):
             errors += await post(port, batch)
             latencies.append(time.perf_counter() - asked)
             if number % (len(batches) // 4 or 1) == 0:
-                cells = ", ".join(f"{mebibytes(cell):.0f}" for cell in children(pid))
-                print(f"  batch {number}: service {mebibytes(pid):.0f} MiB, cells {cells} MiB (PSS)")
+                workers = ", ".join(f"{mebibytes(worker):.0f}" for worker in children(pid))
+                print(f"  batch {number}: service {mebibytes(pid):.0f} MiB, workers {workers} MiB (PSS)")
 
     await asyncio.gather(*(lane() for _ in range(IN_FLIGHT)))
     took = time.perf_counter() - began

@@ -34,7 +34,8 @@ pub(crate) async fn node(url: &str) -> Node {
 }
 
 pub(crate) async fn node_with(url: &str, change: impl FnOnce(&mut Sql)) -> Node {
-    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
+    let mut config =
+        assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
     config.sql.postgres = url.into();
     config.sql.statement_seconds = 60;
     change(&mut config.sql);

@@ -1,48 +1,48 @@
-//! Cells die, hang and are killed; what they were asked is answered nevertheless, or told as what
+//! Workers die, hang and are killed; what they were asked is answered nevertheless, or told as what
 //! it is.
 
 use std::time::Duration;
 
-use assay_cell::program::{End, Reply, Request};
-use assay_cell::{CellError, CellOptions, Cells, Words};
+use assay_worker::program::{End, Reply, Request};
+use assay_worker::{WorkerError, WorkerOptions, WorkerPool, Words};
 use assay_node::sandboxes::Work;
-use assay_tests::processes::{cells_of, kill};
+use assay_tests::processes::{workers_of, kill};
 
 use crate::{ask, compile, images, pool, request, run};
 
-/// A pool whose cells can be distinguished from those of other tests: its image folder is a link of
+/// A pool whose workers can be distinguished from those of other tests: its image folder is a link of
 /// its own.
-pub(crate) fn marked_pool(count: usize) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
+pub(crate) fn marked_pool(count: usize) -> (WorkerPool, tempfile::TempDir, std::path::PathBuf) {
     marked_pool_with(count, u32::MAX)
 }
 
-/// The same, with cells that are replaced after `uses` requests.
+/// The same, with workers that are replaced after `uses` requests.
 pub(crate) fn marked_pool_with(
     count: usize,
     uses: u32,
-) -> (Cells, tempfile::TempDir, std::path::PathBuf) {
+) -> (WorkerPool, tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let link = folder.path().join("images");
     std::os::unix::fs::symlink(images(), &link).unwrap();
-    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
+    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
     let arguments = Work::Programs(link.clone()).arguments(&[]);
-    let cells = Cells::new(CellOptions {
+    let workers = WorkerPool::new(WorkerOptions {
         program,
         arguments,
         count,
         uses,
     });
-    (cells, folder, link)
+    (workers, folder, link)
 }
 
 #[tokio::test]
 async fn a_killed_cell_costs_nothing_but_a_second_try() {
-    let (cells, _folder, link) = marked_pool(1);
-    let code = compile(&cells, "x = 0\nfor i in range(3_000_000): x += i\nprint(x)").await;
-    let before = cells_of(&link);
+    let (workers, _folder, link) = marked_pool(1);
+    let code = compile(&workers, "x = 0\nfor i in range(3_000_000): x += i\nprint(x)").await;
+    let before = workers_of(&link);
     assert_eq!(before.len(), 1);
     let request = request(&code, "");
-    let asked = cells.ask(&request, crate::PATIENCE);
+    let asked = workers.ask(&request, crate::TIMEOUT);
     let killer = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
         before.iter().copied().for_each(kill);
@@ -56,90 +56,90 @@ async fn a_killed_cell_costs_nothing_but_a_second_try() {
         (End::Finished, b"4499998500000\n".as_slice())
     );
     assert!(
-        cells_of(&link).is_disjoint(&before),
-        "another cell took the place of the dead one"
+        workers_of(&link).is_disjoint(&before),
+        "another worker took the place of the dead one"
     );
-    cells.stop().await;
-    assert!(cells_of(&link).is_empty(), "cells end with their pool");
+    workers.stop().await;
+    assert!(workers_of(&link).is_empty(), "workers end with their pool");
 }
 
 #[tokio::test]
 async fn a_cell_that_overruns_is_killed_and_replaced() {
-    let (cells, _folder, link) = marked_pool(1);
-    let code = compile(&cells, "while True: pass").await;
-    let hung = ask(&cells, &code, "", Duration::from_millis(300)).await;
-    assert!(matches!(hung, Err(CellError::Overran { .. })), "{hung:?}");
-    let code = compile(&cells, "print(input())").await;
-    assert_eq!(run(&cells, &code, "next\n").await.stdout, b"next\n");
-    assert_eq!(cells_of(&link).len(), 1);
-    cells.stop().await;
+    let (workers, _folder, link) = marked_pool(1);
+    let code = compile(&workers, "while True: pass").await;
+    let hung = ask(&workers, &code, "", Duration::from_millis(300)).await;
+    assert!(matches!(hung, Err(WorkerError::Overran { .. })), "{hung:?}");
+    let code = compile(&workers, "print(input())").await;
+    assert_eq!(run(&workers, &code, "next\n").await.stdout, b"next\n");
+    assert_eq!(workers_of(&link).len(), 1);
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn a_request_that_nobody_waits_for_frees_its_cell() {
-    let cells = pool(1);
-    let code = compile(&cells, "while True: pass").await;
+    let workers = pool(1);
+    let code = compile(&workers, "while True: pass").await;
     let dropped = tokio::time::timeout(
         Duration::from_millis(100),
-        ask(&cells, &code, "", crate::PATIENCE),
+        ask(&workers, &code, "", crate::TIMEOUT),
     )
     .await;
     assert!(dropped.is_err());
-    let code = compile(&cells, "print(5)").await;
-    assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
-    cells.stop().await;
+    let code = compile(&workers, "print(5)").await;
+    assert_eq!(run(&workers, &code, "").await.stdout, b"5\n");
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn large_frames_pass_both_ways() {
-    let cells = pool(1);
-    let code = compile(&cells, "import sys\nsys.stdout.write(sys.stdin.read())").await;
+    let workers = pool(1);
+    let code = compile(&workers, "import sys\nsys.stdout.write(sys.stdin.read())").await;
     let text = "0123456789abcdef".repeat(60_000);
-    assert_eq!(run(&cells, &code, &text).await.stdout, text.as_bytes());
-    cells.stop().await;
+    assert_eq!(run(&workers, &code, &text).await.stdout, text.as_bytes());
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn what_is_no_cell_is_told() {
-    let nothing = CellOptions {
+    let nothing = WorkerOptions {
         program: "/nonexistent".into(),
         arguments: Vec::new(),
         count: 1,
         uses: 1,
     };
-    let asked = Cells::new(nothing)
-        .ask(&Request::Images, crate::PATIENCE)
+    let asked = WorkerPool::new(nothing)
+        .ask(&Request::Images, crate::TIMEOUT)
         .await;
-    assert!(matches!(asked, Err(CellError::Start { .. })), "{asked:?}");
-    let dies = CellOptions {
+    assert!(matches!(asked, Err(WorkerError::Start { .. })), "{asked:?}");
+    let dies = WorkerOptions {
         program: "/bin/false".into(),
         arguments: Vec::new(),
         count: 1,
         uses: 1,
     };
-    let asked = Cells::new(dies)
-        .ask(&Request::Images, crate::PATIENCE)
+    let asked = WorkerPool::new(dies)
+        .ask(&Request::Images, crate::TIMEOUT)
         .await;
-    assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
+    assert!(matches!(asked, Err(WorkerError::Died(_))), "{asked:?}");
     let stopped = pool(1);
     stopped.stop().await;
-    let asked = stopped.ask(&Request::Images, crate::PATIENCE).await;
-    assert!(matches!(asked, Err(CellError::Stopping)), "{asked:?}");
+    let asked = stopped.ask(&Request::Images, crate::TIMEOUT).await;
+    assert!(matches!(asked, Err(WorkerError::Stopping)), "{asked:?}");
 }
 
 #[tokio::test]
 async fn memory_and_descriptors_stay_flat() {
-    let (cells, _folder, link) = marked_pool(1);
-    let greedy = compile(&cells, "a = []\nwhile True: a.append(bytearray(1 << 20))").await;
-    let loud = compile(&cells, "while True: print('x' * 1000)").await;
-    let deep = compile(&cells, "def f(): return f()\nf()").await;
+    let (workers, _folder, link) = marked_pool(1);
+    let greedy = compile(&workers, "a = []\nwhile True: a.append(bytearray(1 << 20))").await;
+    let loud = compile(&workers, "while True: print('x' * 1000)").await;
+    let deep = compile(&workers, "def f(): return f()\nf()").await;
     let round = async || {
-        assert_eq!(run(&cells, &greedy, "").await.end, End::OutOfMemory);
-        assert_eq!(run(&cells, &loud, "").await.end, End::OutOfOutput);
-        assert!(matches!(run(&cells, &deep, "").await.end, End::Raised(_)));
+        assert_eq!(run(&workers, &greedy, "").await.end, End::OutOfMemory);
+        assert_eq!(run(&workers, &loud, "").await.end, End::OutOfOutput);
+        assert!(matches!(run(&workers, &deep, "").await.end, End::Raised(_)));
     };
     let seen = || {
-        let id = cells_of(&link).into_iter().next().unwrap();
+        let id = workers_of(&link).into_iter().next().unwrap();
         let status = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
         let resident = status
             .lines()
@@ -164,21 +164,21 @@ async fn memory_and_descriptors_stay_flat() {
     assert_eq!(
         (same_id, same_files),
         (id, files),
-        "one cell, the same descriptors"
+        "one worker, the same descriptors"
     );
     assert!(
         later_kib < kib + 16 * 1024,
         "{kib} KiB became {later_kib} KiB"
     );
-    cells.stop().await;
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn a_cell_holds_nothing_it_does_not_need() {
-    let (cells, _folder, link) = marked_pool(1);
-    let code = compile(&cells, "print(5)").await;
-    run(&cells, &code, "").await;
-    let id = cells_of(&link).into_iter().next().unwrap();
+    let (workers, _folder, link) = marked_pool(1);
+    let code = compile(&workers, "print(5)").await;
+    run(&workers, &code, "").await;
+    let id = workers_of(&link).into_iter().next().unwrap();
     let read = |name: &str| std::fs::read(format!("/proc/{id}/{name}")).unwrap();
     assert_eq!(
         read("environ"),
@@ -239,24 +239,24 @@ async fn a_cell_holds_nothing_it_does_not_need() {
         ),
         ("0".into(), "32".into(), "0".into())
     );
-    cells.stop().await;
+    workers.stop().await;
 }
 
-/// A parent that is killed cannot end its cells; they see to it themselves, whatever they run.
+/// A parent that is killed cannot end its workers; they see to it themselves, whatever they run.
 #[tokio::test]
 async fn a_busy_cell_ends_when_its_requests_end() {
-    let mut cell = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-test-cell"))
-        .arg("__cell")
+    let mut worker = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-test-worker"))
+        .arg("__sandbox_worker")
         .args(Work::Programs(images()).arguments(&[]))
         .stdin(std::process::Stdio::piped())
         .stdout(std::process::Stdio::piped())
         .spawn()
         .unwrap();
-    let cells = pool(1);
-    let code = compile(&cells, "while True: pass").await;
-    cells.stop().await;
+    let workers = pool(1);
+    let code = compile(&workers, "while True: pass").await;
+    workers.stop().await;
     let frame = postcard::to_extend(&request(&code, ""), vec![Request::KIND]).unwrap();
-    let mut requests = cell.stdin.take().unwrap();
+    let mut requests = worker.stdin.take().unwrap();
     tokio::io::AsyncWriteExt::write_all(
         &mut requests,
         &u32::try_from(frame.len()).unwrap().to_le_bytes(),
@@ -267,8 +267,8 @@ async fn a_busy_cell_ends_when_its_requests_end() {
         .await
         .unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(cell.try_wait().unwrap().is_none(), "the cell is busy");
+    assert!(worker.try_wait().unwrap().is_none(), "the worker is busy");
     drop(requests);
-    let ended = tokio::time::timeout(Duration::from_secs(5), cell.wait()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(5), worker.wait()).await;
     assert!(ended.is_ok(), "the loop would take longer than that");
 }

@@ -6,13 +6,13 @@ use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assay_cell::program::{End, Reply};
-use assay_cell::{CellError, CellOptions, Cells, Wall};
+use assay_worker::program::{End, Reply};
+use assay_worker::{WorkerError, WorkerOptions, WorkerPool, Wall};
 use assay_node::sandboxes::Work;
-use assay_tests::processes::{cells_of, kill};
+use assay_tests::processes::{workers_of, kill};
 use serde_json::Value;
 
-use crate::cells::{marked_pool, marked_pool_with};
+use crate::workers::{marked_pool, marked_pool_with};
 use crate::{ask, compile, images, request, run};
 
 const NOT_PERMITTED: i64 = 1;
@@ -28,7 +28,7 @@ fn escape() -> Value {
         stdout,
         stderr,
         status,
-    } = Command::new(env!("CARGO_BIN_EXE_assay-test-cell"))
+    } = Command::new(env!("CARGO_BIN_EXE_assay-test-worker"))
         .args(["__escape", &port])
         .output()
         .unwrap();
@@ -139,8 +139,8 @@ fn a_worker_cannot_reach_the_network() {
 
 #[tokio::test]
 async fn a_worker_runs_in_namespaces_of_its_own() {
-    let (cells, _folder, link) = marked_pool(1);
-    let confinement = cells.confinement().await.unwrap();
+    let (workers, _folder, link) = marked_pool(1);
+    let confinement = workers.confinement().await.unwrap();
     for wall in Wall::ALL {
         assert!(
             confinement.has(wall),
@@ -148,31 +148,31 @@ async fn a_worker_runs_in_namespaces_of_its_own() {
             wall.as_str()
         );
     }
-    let id = cells_of(&link).into_iter().next().unwrap();
+    let id = workers_of(&link).into_iter().next().unwrap();
     let of = |process: &str, kind: &str| {
         std::fs::read_link(format!("/proc/{process}/ns/{kind}")).unwrap()
     };
     for kind in ["user", "net", "ipc", "uts"] {
         assert_ne!(of(&id.to_string(), kind), of("self", kind), "{kind}");
     }
-    cells.stop().await;
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn a_worker_rejects_unknown_walls() {
-    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
+    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
     let mut arguments = Work::Programs(images()).arguments(&[]);
     // An unknown wall: the worker rejects its arguments and does not start.
     arguments[2] = "moat".into();
-    let cells = Cells::new(CellOptions {
+    let workers = WorkerPool::new(WorkerOptions {
         program,
         arguments,
         count: 1,
         uses: u32::MAX,
     });
-    let asked = cells.confinement().await;
+    let asked = workers.confinement().await;
     assert!(
-        matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()),
+        matches!(&asked, Err(WorkerError::Died(death)) if !death.is_crash()),
         "{asked:?}"
     );
 }
@@ -180,7 +180,7 @@ async fn a_worker_rejects_unknown_walls() {
 #[tokio::test]
 async fn stderr_of_workers_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let (script, written) = (folder.path().join("cell.sh"), folder.path().join("written"));
+    let (script, written) = (folder.path().join("worker.sh"), folder.path().join("written"));
     let flood = format!(
         "#!/bin/sh\nhead -c 50000000 /dev/zero | tr '\\0' x >&2\ntouch {}\nexec sleep 1000\n",
         written.display()
@@ -188,13 +188,13 @@ async fn stderr_of_workers_is_bounded() {
     std::fs::write(&script, flood).unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
     let before = resident();
-    let cells = Cells::new(CellOptions {
+    let workers = WorkerPool::new(WorkerOptions {
         program: script,
         arguments: Vec::new(),
         count: 1,
         uses: u32::MAX,
     });
-    cells.warm().unwrap();
+    workers.warm().unwrap();
     while !written.exists() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
@@ -202,7 +202,7 @@ async fn stderr_of_workers_is_bounded() {
         resident() < before + 20_000,
         "50 MB on standard error are read and dropped"
     );
-    cells.stop().await;
+    workers.stop().await;
 }
 
 /// Resident memory of this process in KiB.
@@ -217,32 +217,32 @@ fn resident() -> u64 {
 
 #[tokio::test]
 async fn workers_are_replaced_after_their_uses() {
-    let (cells, _folder, link) = marked_pool_with(1, 3);
+    let (workers, _folder, link) = marked_pool_with(1, 3);
     let mut seen = BTreeSet::new();
-    let code = compile(&cells, "print(5)").await;
+    let code = compile(&workers, "print(5)").await;
     for _ in 0..7 {
-        seen.extend(cells_of(&link));
-        assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
+        seen.extend(workers_of(&link));
+        assert_eq!(run(&workers, &code, "").await.stdout, b"5\n");
     }
     assert!(
         seen.len() >= 3,
         "eight requests, three per worker: {seen:?}"
     );
-    cells.stop().await;
-    assert!(cells_of(&link).is_empty());
+    workers.stop().await;
+    assert!(workers_of(&link).is_empty());
 }
 
 /// Killing idle workers has no effect, and killing workers repeatedly is an error of the service.
 #[tokio::test]
 async fn a_killed_worker_is_never_a_verdict() {
-    let (cells, _folder, link) = marked_pool(2);
-    cells.warm().unwrap();
-    let code = compile(&cells, "print(5)").await;
-    let idle = cells_of(&link);
+    let (workers, _folder, link) = marked_pool(2);
+    workers.warm().unwrap();
+    let code = compile(&workers, "print(5)").await;
+    let idle = workers_of(&link);
     assert_eq!(idle.len(), 2);
     idle.iter().copied().for_each(kill);
-    assert_eq!(run(&cells, &code, "").await.stdout, b"5\n");
-    let code = compile(&cells, "while True: pass").await;
+    assert_eq!(run(&workers, &code, "").await.stdout, b"5\n");
+    let code = compile(&workers, "while True: pass").await;
     let (request, stop) = (
         request(&code, ""),
         tokio_util::sync::CancellationToken::new(),
@@ -252,7 +252,7 @@ async fn a_killed_worker_is_never_a_verdict() {
         async move {
             let mut killed = 0;
             while !stop.is_cancelled() {
-                for id in cells_of(&link) {
+                for id in workers_of(&link) {
                     kill(id);
                     killed += 1;
                 }
@@ -261,25 +261,25 @@ async fn a_killed_worker_is_never_a_verdict() {
             killed
         }
     });
-    let asked = cells.settle(&request, crate::PATIENCE).await;
+    let asked = workers.settle(&request, crate::TIMEOUT).await;
     stop.cancel();
     assert!(killer.await.unwrap() >= 3);
     assert!(
-        matches!(&asked, Err(CellError::Died(death)) if !death.is_crash()),
+        matches!(&asked, Err(WorkerError::Died(death)) if !death.is_crash()),
         "{asked:?}"
     );
-    cells.stop().await;
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn a_crash_of_a_worker_differs_from_a_kill() {
-    let (cells, _folder, link) = marked_pool(1);
-    let code = compile(&cells, "while True: pass").await;
+    let (workers, _folder, link) = marked_pool(1);
+    let code = compile(&workers, "while True: pass").await;
     let request = request(&code, "");
-    let asked = cells.ask(&request, crate::PATIENCE);
+    let asked = workers.ask(&request, crate::TIMEOUT);
     let crasher = async {
         loop {
-            for id in cells_of(&link) {
+            for id in workers_of(&link) {
                 let id = rustix::process::Pid::from_raw(i32::try_from(id).unwrap()).unwrap();
                 // It may have ended a moment ago.
                 let _ = rustix::process::kill_process(id, rustix::process::Signal::SEGV);
@@ -289,18 +289,18 @@ async fn a_crash_of_a_worker_differs_from_a_kill() {
     };
     let asked = tokio::select! { asked = asked => asked, () = crasher => unreachable!() };
     assert!(
-        matches!(&asked, Err(CellError::Died(death)) if death.is_crash()),
+        matches!(&asked, Err(WorkerError::Died(death)) if death.is_crash()),
         "{asked:?}"
     );
-    cells.stop().await;
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn programs_and_queries_have_workers_of_their_own() {
     let (programs, _folder, _link) = marked_pool(1);
-    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
+    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
     let arguments = Work::Queries.arguments(&[]);
-    let queries = programs.sibling(CellOptions {
+    let queries = programs.sibling(WorkerOptions {
         program,
         arguments,
         count: 1,
@@ -308,21 +308,21 @@ async fn programs_and_queries_have_workers_of_their_own() {
     });
     let code = compile(&programs, "print(5)").await;
     assert_eq!(run(&programs, &code, "").await.stdout, b"5\n");
-    let probe = <assay_cell::query::Request as assay_cell::Words>::probe();
+    let probe = <assay_worker::query::Request as assay_worker::Words>::probe();
     assert!(matches!(
-        queries.ask(&probe, crate::PATIENCE).await,
-        Ok(assay_cell::query::Reply::Built(Ok(_)))
+        queries.ask(&probe, crate::TIMEOUT).await,
+        Ok(assay_worker::query::Reply::Built(Ok(_)))
     ));
     // Each exits when it receives a request of the other kind.
-    let asked = ask(&queries, &code, "", crate::PATIENCE).await;
-    assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
-    let asked = programs.ask(&probe, crate::PATIENCE).await;
-    assert!(matches!(asked, Err(CellError::Died(_))), "{asked:?}");
+    let asked = ask(&queries, &code, "", crate::TIMEOUT).await;
+    assert!(matches!(asked, Err(WorkerError::Died(_))), "{asked:?}");
+    let asked = programs.ask(&probe, crate::TIMEOUT).await;
+    assert!(matches!(asked, Err(WorkerError::Died(_))), "{asked:?}");
     // They share one permit.
     let turn = programs.turn(Duration::MAX).await.unwrap();
     assert!(matches!(
         queries.turn(Duration::from_millis(10)).await.map(drop),
-        Err(CellError::Busy)
+        Err(WorkerError::Busy)
     ));
     drop(turn);
     assert!(queries.turn(Duration::from_secs(10)).await.is_ok());
@@ -332,7 +332,7 @@ async fn programs_and_queries_have_workers_of_their_own() {
 
 #[tokio::test]
 async fn a_program_that_breaks_its_interpreter_costs_the_worker() {
-    let (cells, _folder, link) = marked_pool(1);
+    let (workers, _folder, link) = marked_pool(1);
     // Loads a constant far beyond the memory of the instance.
     let text = "
 import dis
@@ -341,10 +341,10 @@ op = dis.opmap
 far = [op['EXTENDED_ARG'], 0x0f, op['EXTENDED_ARG'], 0xff, op['EXTENDED_ARG'], 0xff, op['LOAD_CONST'], 0xff]
 f.__code__ = f.__code__.replace(co_code=bytes([op['RESUME'], 0] + far + [op['RETURN_VALUE'], 0]))
 f()";
-    let code = compile(&cells, text).await;
-    let before = cells_of(&link);
-    let Reply::Ran(ran) = cells
-        .ask(&request(&code, ""), crate::PATIENCE)
+    let code = compile(&workers, text).await;
+    let before = workers_of(&link);
+    let Reply::Ran(ran) = workers
+        .ask(&request(&code, ""), crate::TIMEOUT)
         .await
         .unwrap()
     else {
@@ -356,11 +356,11 @@ f()";
     );
     // Killed, and gone a moment later.
     for _ in 0..2_000 {
-        if cells_of(&link).is_disjoint(&before) {
+        if workers_of(&link).is_disjoint(&before) {
             break;
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(cells_of(&link).is_disjoint(&before));
-    cells.stop().await;
+    assert!(workers_of(&link).is_disjoint(&before));
+    workers.stop().await;
 }

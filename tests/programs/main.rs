@@ -1,8 +1,8 @@
-//! Programs in cells: the same every time, and nobody's trouble but their own.
+//! Programs in workers: the same every time, and nobody's trouble but their own.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
-mod cells;
+mod workers;
 mod confinement;
 mod image;
 mod work;
@@ -10,24 +10,24 @@ mod work;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_cell::program::{
+use assay_worker::program::{
     Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
 };
-use assay_cell::{CellError, CellOptions, Cells};
+use assay_worker::{WorkerError, WorkerOptions, Workers};
 use assay_node::sandboxes::Work;
 
 /// Longest wait for one answer: far above any, on any machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The image folder of this user.
 fn images() -> std::path::PathBuf {
-    assay_tests::config(Path::new("")).unwrap().cells.images
+    assay_tests::config(Path::new("")).unwrap().workers.images
 }
 
-fn pool(count: usize) -> Cells {
-    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
+fn pool(count: usize) -> WorkerPool {
+    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
     let arguments = Work::Programs(images()).arguments(&[]);
-    Cells::new(CellOptions {
+    WorkerPool::new(WorkerOptions {
         program,
         arguments,
         count,
@@ -35,7 +35,7 @@ fn pool(count: usize) -> Cells {
     })
 }
 
-async fn compile(cells: &Cells, text: &str) -> Vec<u8> {
+async fn compile(workers: &WorkerPool, text: &str) -> Vec<u8> {
     let parts = vec![Part {
         name: "main.py".to_owned(),
         text: text.to_owned(),
@@ -44,7 +44,7 @@ async fn compile(cells: &Cells, text: &str) -> Vec<u8> {
         language: "python".to_owned(),
         parts,
     });
-    match cells.ask(&request, PATIENCE).await.unwrap() {
+    match workers.ask(&request, TIMEOUT).await.unwrap() {
         Reply::Compiled(Compiled::Code(code)) => code,
         other => panic!("`{text}` does not compile: {other:?}"),
     }
@@ -65,17 +65,17 @@ fn request(code: &[u8], stdin: &str) -> Request {
 }
 
 async fn ask(
-    cells: &Cells,
+    workers: &WorkerPool,
     code: &[u8],
     stdin: &str,
-    patience: Duration,
-) -> Result<Ran, CellError> {
-    match cells.ask(&request(code, stdin), patience).await? {
+    timeout: Duration,
+) -> Result<Ran, WorkerError> {
+    match workers.ask(&request(code, stdin), timeout).await? {
         Reply::Ran(ran) => Ok(ran),
         other => panic!("not run: {other:?}"),
     }
 }
 
-async fn run(cells: &Cells, code: &[u8], stdin: &str) -> Ran {
-    ask(cells, code, stdin, PATIENCE).await.unwrap()
+async fn run(workers: &WorkerPool, code: &[u8], stdin: &str) -> Ran {
+    ask(workers, code, stdin, TIMEOUT).await.unwrap()
 }

@@ -1,6 +1,6 @@
 //! Work is counted: the same program on the same input does the same, alone and in a crowd.
 
-use assay_cell::program::End;
+use assay_worker::program::End;
 
 use crate::{compile, pool, run};
 
@@ -18,60 +18,60 @@ print(sum(map(int, input().split())), len(sys.modules))
 
 #[tokio::test]
 async fn a_run_is_the_same_every_time() {
-    let cells = pool(2);
-    let code = compile(&cells, CURIOUS).await;
-    let first = run(&cells, &code, "1 2 3\n").await;
+    let workers = pool(2);
+    let code = compile(&workers, CURIOUS).await;
+    let first = run(&workers, &code, "1 2 3\n").await;
     assert_eq!(first.end, End::Finished, "{first:?}");
     // Alone, one after the other.
     for _ in 0..REPEATS {
-        assert_eq!(run(&cells, &code, "1 2 3\n").await, first);
+        assert_eq!(run(&workers, &code, "1 2 3\n").await, first);
     }
-    // In a crowd that keeps both cells busy with other programs.
-    let busy = compile(&cells, "x = 0\nfor i in range(20_000): x += i\nprint(x)").await;
+    // In a crowd that keeps both workers busy with other programs.
+    let busy = compile(&workers, "x = 0\nfor i in range(20_000): x += i\nprint(x)").await;
     let crowd = (0..REPEATS + REPEATS / 3).map(|number| {
-        let (cells, code, busy, first) = (&cells, &code, &busy, &first);
+        let (workers, code, busy, first) = (&workers, &code, &busy, &first);
         async move {
             if number % 4 == 0 {
-                run(cells, busy, "").await;
+                run(workers, busy, "").await;
             } else {
-                assert_eq!(run(cells, code, "1 2 3\n").await, *first);
+                assert_eq!(run(workers, code, "1 2 3\n").await, *first);
             }
         }
     });
     futures::future::join_all(crowd).await;
-    cells.stop().await;
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn nothing_of_a_run_is_seen_by_the_next() {
-    let cells = pool(1);
+    let workers = pool(1);
     let code = compile(
-        &cells,
+        &workers,
         "import builtins, sys\nprint(hasattr(builtins, 'mark'), 'mark' in \
          sys.modules)\nbuiltins.mark = 1\nsys.modules['mark'] = 1",
     )
     .await;
     for _ in 0..3 {
-        assert_eq!(run(&cells, &code, "").await.stdout, b"False False\n");
+        assert_eq!(run(&workers, &code, "").await.stdout, b"False False\n");
     }
-    cells.stop().await;
+    workers.stop().await;
 }
 
 #[tokio::test]
 async fn sleep_and_clock_are_work() {
-    let cells = pool(1);
+    let workers = pool(1);
     let code = compile(
-        &cells,
+        &workers,
         "import time\na = time.time()\ntime.sleep(2)\nprint(2 <= time.time() - a < 2.1)",
     )
     .await;
-    let ran = run(&cells, &code, "").await;
+    let ran = run(&workers, &code, "").await;
     assert_eq!(
         (ran.stdout.as_slice(), ran.end),
         (b"True\n".as_slice(), End::Finished)
     );
-    assert!(ran.work > 2 * assay_cell::program::WORK_PER_SECOND);
-    let code = compile(&cells, "import time\ntime.sleep(10**9)").await;
-    assert_eq!(run(&cells, &code, "").await.end, End::OutOfWork);
-    cells.stop().await;
+    assert!(ran.work > 2 * assay_worker::program::WORK_PER_SECOND);
+    let code = compile(&workers, "import time\ntime.sleep(10**9)").await;
+    assert_eq!(run(&workers, &code, "").await.end, End::OutOfWork);
+    workers.stop().await;
 }

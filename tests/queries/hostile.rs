@@ -1,8 +1,8 @@
-//! Statements that mean harm: each ends as it should, again and again, and cells stay as small as
+//! Statements that mean harm: each ends as it should, again and again, and workers stay as small as
 //! they were.
 
-use assay_cell::query::End;
 use assay_tests::processes::private_kib_of_a_child;
+use assay_worker::query::End;
 
 use crate::{image, pool, run};
 
@@ -68,18 +68,18 @@ const HOSTILE: &[Harm] = &[
 /// Rounds of all of them.
 const ROUNDS: usize = 10;
 
-/// How much larger a cell may be after the last round than after the second, in KiB.
+/// How much larger a worker may be after the last round than after the second, in KiB.
 const SLACK: u64 = 2 << 10;
 
 #[tokio::test]
 async fn harm_is_refused_round_after_round() {
-    let cells = pool(1);
-    let image = image(&cells).await;
+    let workers = pool(1);
+    let image = image(&workers).await;
     let mut first = Vec::new();
     let mut size = 0;
     for round in 0..ROUNDS {
         for (at, (sql, expected)) in HOSTILE.iter().enumerate() {
-            let ran = run(&cells, &image, sql).await;
+            let ran = run(&workers, &image, sql).await;
             assert!(expected(&ran.end), "`{sql}` ended with {:?}", ran.end);
             if round == 0 {
                 first.push(ran);
@@ -95,11 +95,11 @@ async fn harm_is_refused_round_after_round() {
     let grown = private_kib_of_a_child().saturating_sub(size);
     assert!(
         size > 0 && grown < SLACK,
-        "a cell of {size} KiB grew by {grown} KiB"
+        "a worker of {size} KiB grew by {grown} KiB"
     );
     assert!(
         !std::path::Path::new("hostile.db").exists(),
         "nothing is left outside"
     );
-    cells.stop().await;
+    workers.stop().await;
 }

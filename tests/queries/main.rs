@@ -1,4 +1,4 @@
-//! Queries in cells: the same every time, and nobody's trouble but their own.
+//! Queries in workers: the same every time, and nobody's trouble but their own.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -8,13 +8,13 @@ mod work;
 
 use std::time::Duration;
 
-use assay_cell::query::{Build, Image, Limits, Ran, Reply, Request, Run};
-use assay_cell::{CellOptions, Cells};
 use assay_node::sandboxes::Work;
+use assay_worker::query::{Build, Image, Limits, Ran, Reply, Request, Run};
+use assay_worker::{WorkerOptions, Workers};
 use serde_bytes::ByteBuf;
 
 /// Longest wait for one answer: far above any, on any machine.
-const PATIENCE: Duration = Duration::from_secs(300);
+const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// What statements may use here.
 const LIMITS: Limits = Limits {
@@ -32,9 +32,9 @@ const SCRIPT: &str = "
     create table n(n integer);
     with recursive c(x) as (select 1 union all select x + 1 from c where x < 1000) insert into n select x from c;";
 
-fn pool(count: usize) -> Cells {
-    let program = env!("CARGO_BIN_EXE_assay-test-cell").into();
-    Cells::new(CellOptions {
+fn pool(count: usize) -> WorkerPool {
+    let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
+    WorkerPool::new(WorkerOptions {
         program,
         arguments: Work::Queries.arguments(&[]),
         count,
@@ -42,18 +42,18 @@ fn pool(count: usize) -> Cells {
     })
 }
 
-async fn image(cells: &Cells) -> ByteBuf {
+async fn image(workers: &WorkerPool) -> ByteBuf {
     let build = Build {
         scripts: vec![SCRIPT.to_owned()],
         ..Build::default()
     };
-    match cells.ask(&Request::Build(build), PATIENCE).await.unwrap() {
+    match workers.ask(&Request::Build(build), TIMEOUT).await.unwrap() {
         Reply::Built(built) => built.unwrap(),
         other => panic!("not built: {other:?}"),
     }
 }
 
-async fn run(cells: &Cells, image: &ByteBuf, sql: &str) -> Ran {
+async fn run(workers: &WorkerPool, image: &ByteBuf, sql: &str) -> Ran {
     let image = Image {
         hash: [7; 32],
         bytes: Some(image.clone()),
@@ -66,7 +66,7 @@ async fn run(cells: &Cells, image: &ByteBuf, sql: &str) -> Ran {
         reverse: false,
         reply_bytes: u64::MAX,
     };
-    match cells.ask(&Request::Run(run), PATIENCE).await.unwrap() {
+    match workers.ask(&Request::Run(run), TIMEOUT).await.unwrap() {
         Reply::Ran(ran) => ran.into_iter().flatten().next().unwrap(),
         other => panic!("not run: {other:?}"),
     }

@@ -1,4 +1,4 @@
-//! Results of many megabytes, from cells to grades.
+//! Results of many megabytes, from workers to grades.
 
 use std::path::Path;
 
@@ -31,8 +31,9 @@ fn task(columns: &str) -> Task {
 }
 
 async fn node(result_bytes: u64) -> Node {
-    let mut config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-cell"))).unwrap();
-    config.cells.count = 2;
+    let mut config =
+        assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
+    config.sandbox_workers.count = 2;
     config.sql.result_bytes = result_bytes;
     Node::start(config).await.unwrap()
 }

@@ -1,7 +1,7 @@
 //! Steps are counted: the same statement on the same image gives the same rows after the same
 //! steps, alone and in a crowd.
 
-use assay_cell::query::{End, Ran};
+use assay_worker::query::{End, Ran};
 
 use crate::{image, pool, run};
 
@@ -24,11 +24,11 @@ const CURIOUS: &[&str] = &[
 
 #[tokio::test]
 async fn a_statement_is_the_same_every_time() {
-    let cells = pool(2);
-    let image = image(&cells).await;
+    let workers = pool(2);
+    let image = image(&workers).await;
     let mut first = Vec::new();
     for sql in CURIOUS {
-        first.push(run(&cells, &image, sql).await);
+        first.push(run(&workers, &image, sql).await);
     }
     let ends: Vec<&End> = first.iter().map(|ran| &ran.end).collect();
     assert!(
@@ -48,24 +48,24 @@ async fn a_statement_is_the_same_every_time() {
     // Alone, one after the other.
     for round in 0..REPEATS {
         let at = round % CURIOUS.len();
-        assert_eq!(run(&cells, &image, CURIOUS[at]).await, first[at]);
+        assert_eq!(run(&workers, &image, CURIOUS[at]).await, first[at]);
         if at == 0 {
-            assert_eq!(run(&cells, &image, CURIOUS[1]).await, first[1]);
+            assert_eq!(run(&workers, &image, CURIOUS[1]).await, first[1]);
         }
     }
-    // In a crowd that keeps both cells busy.
+    // In a crowd that keeps both workers busy.
     let crowd = (0..REPEATS).map(|round| {
-        let (cells, image, first) = (&cells, &image, &first);
+        let (workers, image, first) = (&workers, &image, &first);
         async move {
             let at = round % CURIOUS.len();
-            assert_eq!(run(cells, image, CURIOUS[at]).await, first[at]);
+            assert_eq!(run(workers, image, CURIOUS[at]).await, first[at]);
         }
     });
     futures::future::join_all(crowd).await;
-    cells.stop().await;
+    workers.stop().await;
     // Another process counts the same.
-    let cells = pool(1);
-    let again: Ran = run(&cells, &image, CURIOUS[2]).await;
+    let workers = pool(1);
+    let again: Ran = run(&workers, &image, CURIOUS[2]).await;
     assert_eq!(again, first[2]);
-    cells.stop().await;
+    workers.stop().await;
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use assay_node::{Config, ConfigError};
 
-/// The configuration of a node under test: the user's own images, cells from `program` (empty for
+/// The configuration of a node under test: the user's own images, workers from `program` (empty for
 /// the running one), no record.
 ///
 /// # Errors
@@ -23,7 +23,7 @@ pub fn config(program: &Path) -> Result<Config, ConfigError> {
     let program = program.to_string_lossy().into_owned();
     let settings = vec![
         ("store", "database", String::new().into()),
-        ("cells", "program", program.into()),
+        ("workers", "program", program.into()),
     ];
     Config::load(None, std::env::vars_os(), settings)
 }

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Cells for programs with these images. A folder or link of its own distinguishes the cells of one
+/// Workers for programs with these images. A folder or link of its own distinguishes the workers of one
 /// test from those of others.
 #[must_use]
-pub fn cells_of(images: &Path) -> BTreeSet<u32> {
+pub fn workers_of(images: &Path) -> BTreeSet<u32> {
     let wanted = images.display().to_string();
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let of = |process: std::fs::DirEntry| {
         let id = process.file_name().to_str()?.parse().ok()?;
         let line = std::fs::read(process.path().join("cmdline")).ok()?;
         let mut words = line.split(|byte| *byte == 0);
-        (words.nth(1)? == b"__cell" && words.next()? == wanted.as_bytes()).then_some(id)
+        (words.nth(1)? == b"__sandbox_worker" && words.next()? == wanted.as_bytes()).then_some(id)
     };
     processes.filter_map(of).collect()
 }
@@ -80,7 +80,7 @@ pub fn cpu_of(id: u32) -> Duration {
     tasks.filter_map(of).sum()
 }
 
-/// Processor time of running children: the cells.
+/// Processor time of running children: the workers.
 #[must_use]
 pub fn cpu_of_children() -> Duration {
     let ids = children().into_iter().filter_map(|id| id.parse().ok());

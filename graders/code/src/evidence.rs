@@ -1,7 +1,7 @@
 //! Why a verdict is what it is, for a person to read.
 
-use assay_cell::program::ImageInfo;
 use assay_core::Evidence;
+use assay_worker::program::ImageInfo;
 use serde_json::{Map, Value, json};
 
 use crate::checker::Difference;

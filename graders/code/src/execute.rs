@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use assay_cell::program::{Compile, Limits, Part, Run, Test};
 use assay_core::execution::{Execute, Executed, Execution, ExecutionEnd, NotExecuted};
 use assay_core::{BoxFuture, ErrorCode, Fault};
+use assay_worker::program::{Compile, Limits, Part, Run, Test};
 
 use crate::programs::Programs;
 use crate::ran::{ProgramEnd, ProgramRun};
 
 /// Work of a second of a peer's timeout. Peers mean wall time and hang up a few seconds after it,
-/// so here a second is what a cell does in one at least: a fourth of a second of a task's limit.
+/// so here a second is what a worker does in one at least: a fourth of a second of a task's limit.
 const PEER_WORK_PER_SECOND: f64 = 5e9;
 
 /// Longest timeout that counts, in seconds.

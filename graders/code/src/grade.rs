@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use assay_cell::compute;
-use assay_cell::program::{self, Compile, Part, Run};
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
     Score, Verdict,
 };
+use assay_worker::compute;
+use assay_worker::program::{self, Compile, Part, Run};
 use futures::StreamExt;
 use tokio::sync::OnceCell;
 
@@ -229,7 +229,7 @@ impl PreparedCode {
         Ok(())
     }
 
-    /// Runs the tests in order, several at once when cells are idle; stops where nothing can change
+    /// Runs the tests in order, several at once when workers are idle; stops where nothing can change
     /// any more.
     async fn run_tests(&self, code: &[u8], cx: &GradeContext) -> Result<Vec<TestResult>, Blocked> {
         let run = |test| -> BoxFuture<'_, _> { Box::pin(self.run_test(code, test)) };

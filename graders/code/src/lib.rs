@@ -1,5 +1,5 @@
 //! Grader `code`: does the program of a completion pass the tests? Owns extraction of the program,
-//! tests, checkers, scoring. Runs nothing itself: programs run in cells, and what they gave is
+//! tests, checkers, scoring. Runs nothing itself: programs run in workers, and what they gave is
 //! compared here.
 //!
 //! # What it checks

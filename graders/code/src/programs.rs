@@ -1,15 +1,15 @@
-//! Programs in cells: compiling and running them, what is kept of it, and what to think of a cell
+//! Programs in workers: compiling and running them, what is kept of it, and what to think of a worker
 //! that gave no answer.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::program::{
-    COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test,
-};
-use assay_cell::{CellError, Cells, Settled, Turn};
 use assay_core::execution::NotExecuted;
 use assay_core::{ErrorCode, Fault, Hash};
+use assay_worker::program::{
+    COMPILE_WORK, Compile, Compiled, ImageInfo, Limits, Reply, Request, Run, Test,
+};
+use assay_worker::{Settled, Turn, WorkerError, WorkerPool};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 
@@ -21,19 +21,19 @@ use crate::task::LANGUAGES;
 /// same program.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Work a cell does in a second of wall time at the least: a core does 4 to 9 times as much. One
+/// Work a worker does in a second of wall time at the least: a core does 4 to 9 times as much. One
 /// that is slower stands still, or is not given the processor, and is killed.
 const SLOWEST: u64 = 1_000_000_000;
 
 /// Wall time beside that: for starting an instance on a machine under load.
 const SLACK: Duration = Duration::from_secs(10);
 
-/// Runs programs in cells. Cheap to clone: clones share cells and what is kept.
+/// Runs programs in workers. Cheap to clone: clones share workers and what is kept.
 #[derive(Clone)]
 pub struct Programs(Arc<Inner>);
 
 struct Inner {
-    cells: Cells,
+    workers: WorkerPool,
     images: Vec<ImageInfo>,
     compiled: Cache<Hash, Arc<Compiled>, CompiledBytes>,
     runs: Cache<Hash, KnownRun, RunBytes>,
@@ -102,12 +102,12 @@ impl Build {
 }
 
 impl Programs {
-    /// Programs in these cells, which have these images.
+    /// Programs in these workers, which have these images.
     #[must_use]
-    pub fn new(cells: Cells, images: Vec<ImageInfo>) -> Self {
+    pub fn new(workers: WorkerPool, images: Vec<ImageInfo>) -> Self {
         metrics::describe();
         Self(Arc::new(Inner {
-            cells,
+            workers,
             images,
             compiled: Cache::with_weighter(1_024, KEPT_BYTES, CompiledBytes),
             runs: Cache::with_weighter(4_096, KEPT_BYTES, RunBytes),
@@ -124,13 +124,13 @@ impl Programs {
 
     /// How many tests of one program are best run at once.
     pub(crate) fn width(&self) -> usize {
-        self.0.cells.free().clamp(1, self.0.cells.count())
+        self.0.workers.free().clamp(1, self.0.workers.count())
     }
 
     /// Compiles a program, once for all its runs and for all completions that hold it.
     ///
     /// # Errors
-    /// A fault of the service. It never becomes a [`Build`]: the death of a cell tells nothing
+    /// A fault of the service. It never becomes a [`Build`]: the death of a worker tells nothing
     /// about the program.
     pub(crate) async fn compile(&self, compile: Compile) -> Result<Build, Fault> {
         let key = compile_key(&compile);
@@ -139,7 +139,7 @@ impl Programs {
         }
         let turn = self
             .0
-            .cells
+            .workers
             .turn(Duration::MAX)
             .await
             .map_err(|error| fault(&error))?;
@@ -196,7 +196,7 @@ impl Programs {
         }
         let turn = self
             .0
-            .cells
+            .workers
             .turn(Duration::MAX)
             .await
             .map_err(|error| fault(&error))?;
@@ -228,10 +228,15 @@ impl Programs {
         wait: Duration,
         run: impl FnOnce(&[u8]) -> Run,
     ) -> Result<Result<Arc<ProgramRun>, String>, NotExecuted> {
-        let turn = self.0.cells.turn(wait).await.map_err(|error| match error {
-            CellError::Busy => NotExecuted::Busy,
-            error => NotExecuted::Failed(fault(&error)),
-        })?;
+        let turn = self
+            .0
+            .workers
+            .turn(wait)
+            .await
+            .map_err(|error| match error {
+                WorkerError::Busy => NotExecuted::Busy,
+                error => NotExecuted::Failed(fault(&error)),
+            })?;
         let key = compile_key(&compile);
         let build = match self.0.compiled.get(&key) {
             Some(compiled) => Build::Answered(compiled),
@@ -320,22 +325,25 @@ fn no_answer(reply: &Reply) -> Fault {
     match reply {
         Reply::Unable(reason) => Fault::lasting(ErrorCode::GraderUnavailable, reason.clone()),
         Reply::Failed(reason) => Fault::passing(ErrorCode::SandboxFailed, reason.clone()),
-        Reply::Compiled(_) | Reply::Ran(_) | Reply::Images(_) => {
-            Fault::passing(ErrorCode::SandboxFailed, "a cell sent an unexpected reply")
-        }
+        Reply::Compiled(_) | Reply::Ran(_) | Reply::Images(_) => Fault::passing(
+            ErrorCode::SandboxFailed,
+            "a worker sent an unexpected reply",
+        ),
     }
 }
 
-pub(crate) fn fault(error: &CellError) -> Fault {
+pub(crate) fn fault(error: &WorkerError) -> Fault {
     match error {
-        CellError::Stopping => Fault::passing(
+        WorkerError::Stopping => Fault::passing(
             ErrorCode::ShuttingDown,
             "the node is shutting down; send the item again",
         ),
-        CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
-        CellError::Busy
-        | CellError::Died(_)
-        | CellError::Overran { .. }
-        | CellError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
+        WorkerError::Start { .. } => {
+            Fault::passing(ErrorCode::GraderUnavailable, error.to_string())
+        }
+        WorkerError::Busy
+        | WorkerError::Died(_)
+        | WorkerError::Overran { .. }
+        | WorkerError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

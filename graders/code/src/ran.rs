@@ -1,8 +1,8 @@
 //! The result of a run of a program. If code of the task failed by itself, there is no result, and
 //! so no verdict.
 
-use assay_cell::program::{End, Ran};
 use assay_core::{ErrorCode, Fault};
+use assay_worker::program::{End, Ran};
 
 use crate::told::{Limit, Told};
 

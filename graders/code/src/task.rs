@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use assay_cell::program::{Limits, WORK_PER_SECOND};
 use assay_core::{ErrorCode, Task, TaskError, heap};
 use assay_documents::Json;
+use assay_worker::program::{Limits, WORK_PER_SECOND};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;

@@ -2,7 +2,7 @@
 //! limit of the sandbox. It explains a verdict and never decides one, because a program can forge
 //! part of it.
 
-use assay_cell::program::MAX_TOLD;
+use assay_worker::program::MAX_TOLD;
 use serde::Deserialize;
 
 /// Bytes or characters shown from the start or the end of a text.

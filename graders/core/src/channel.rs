@@ -13,9 +13,9 @@ use crate::record::GradeRecord;
 use crate::sum;
 use crate::{GradeId, Hash};
 
-/// Counts are kept by stretches of time of this length, so that old ones can weigh less: ten
+/// Counts are kept by buckets of time of this length, so that old ones can weigh less: ten
 /// minutes, in microseconds.
-pub const STRETCH_US: i64 = 600_000_000;
+pub const BUCKET_US: i64 = 600_000_000;
 
 /// A second verifier's look at an item, chosen at random with a known probability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -148,15 +148,15 @@ pub enum Event {
     Checked(DatasetCheck),
 }
 
-/// Where counts belong: a channel, the version of its grader, and a stretch of time.
+/// Where counts belong: a channel, the version of its grader, and a bucket of time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// Channel, as in `math/default`.
     pub channel: String,
     /// Version of the grader.
     pub version: u32,
-    /// Time in units of [`STRETCH_US`] since the Unix epoch.
-    pub stretch: i64,
+    /// Time in units of [`BUCKET_US`] since the Unix epoch.
+    pub bucket: i64,
 }
 
 impl Place {
@@ -164,7 +164,7 @@ impl Place {
         Self {
             channel: channel.to_owned(),
             version,
-            stretch: time_us.div_euclid(STRETCH_US),
+            bucket: time_us.div_euclid(BUCKET_US),
         }
     }
 }

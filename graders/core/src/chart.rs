@@ -281,14 +281,14 @@ impl Counted {
     }
 }
 
-/// What is counted of a run, by the first step of each stretch of steps; `None` gathers what was
+/// What is counted of a run, by the first step of each bucket of steps; `None` gathers what was
 /// sent without a step.
 pub type Steps = BTreeMap<Option<i64>, Counted>;
 
-/// First step of the stretch of `width` steps that `step` lies in. Stretches start at multiples of
+/// First step of the bucket of `width` steps that `step` lies in. Buckets start at multiples of
 /// the width.
 #[must_use]
-pub fn stretch(step: i64, width: i64) -> i64 {
+pub fn bucket(step: i64, width: i64) -> i64 {
     step.saturating_sub(step.rem_euclid(width.max(1)))
 }
 
@@ -356,14 +356,14 @@ mod tests {
     }
 
     #[test]
-    fn stretches_start_at_multiples_of_their_width() {
+    fn buckets_start_at_multiples_of_their_width() {
         let starts: Vec<_> = [-3, 0, 9, 10, 19]
             .into_iter()
-            .map(|step| stretch(step, 10))
+            .map(|step| bucket(step, 10))
             .collect();
         assert_eq!(starts, [-10, 0, 0, 10, 10]);
-        assert_eq!(stretch(i64::MIN + 1, 10), i64::MIN);
-        assert_eq!(stretch(7, 0), 7);
+        assert_eq!(bucket(i64::MIN + 1, 10), i64::MIN);
+        assert_eq!(bucket(7, 0), 7);
     }
 
     #[test]

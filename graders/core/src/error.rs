@@ -74,7 +74,7 @@ error_codes! {
     ModelNotLoadable = "model_not_loadable", 422;
     /// The reward model has another version than the request expects.
     ModelVersionMismatch = "model_version_mismatch", 409;
-    /// The request's patience ran out before its turn came.
+    /// The request's timeout ran out before its turn came.
     DeadlineExceeded = "deadline_exceeded", 504;
     /// Too much work is waiting; retry after the time in `Retry-After`.
     Overloaded = "overloaded", 429;

@@ -48,7 +48,7 @@ pub struct Executed {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotExecuted {
     /// It did not get its turn in time.
-    #[error("every cell is busy; send the program again")]
+    #[error("every worker is busy; send the program again")]
     Busy,
     /// We are at fault, or the language is missing.
     #[error("{0}")]

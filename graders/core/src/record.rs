@@ -62,11 +62,11 @@ pub struct GradeRecord {
     /// The finite reward.
     pub reward: Option<f64>,
     /// Number that was to be used as the advantage.
-    pub coefficient: Option<f64>,
+    pub advantage: Option<f64>,
     /// Checks and nested tasks, as an array.
     pub components_json: Option<String>,
     /// How the policy made the reward, as an object.
-    pub composition_json: Option<String>,
+    pub reward_breakdown_json: Option<String>,
     /// The steps of a trace with their masks, as an array.
     pub steps_json: Option<String>,
     /// Measures, as an object.

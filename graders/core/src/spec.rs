@@ -11,7 +11,7 @@ use crate::Verdict;
 pub enum Lane {
     /// On the worker threads, one item at a time, never waiting.
     Cpu,
-    /// In cells; the worker waits for them.
+    /// In workers; the worker waits for them.
     Sandbox,
     /// On the one thread that owns the model, in batches.
     Device,

@@ -217,8 +217,8 @@ pub trait Reader: Send + Sync {
     /// [`StoreError`], as all reads.
     fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>>;
 
-    /// What is counted of a run, by stretches of `width` steps, at least 1; see
-    /// [`stretch`](crate::chart::stretch). Of an unknown run nothing.
+    /// What is counted of a run, by buckets of `width` steps, at least 1; see
+    /// [`bucket`](crate::chart::bucket). Of an unknown run nothing.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.

@@ -15,9 +15,9 @@ pub mod rates;
 pub mod statistic;
 pub mod tally;
 
-pub use group::{Estimator, Group, Member, advantages, coefficients, mean};
+pub use group::{Estimator, Group, Member, advantages, mean};
 pub use interval::{Estimate, Interval, wilson};
-pub use policy::{Policy, PolicyError};
+pub use policy::{PolicyError, PolicyRules};
 pub use rates::Rates;
 pub use statistic::{Statistic, statistics};
 pub use tally::Tally;

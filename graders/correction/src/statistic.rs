@@ -27,7 +27,7 @@ pub enum Statistic {
     PHat,
     /// Probability that at least one of k completions passes.
     PassAtK,
-    /// Advantages by an estimator. [`Estimator::Mean`] has no name here: the reply's coefficients
+    /// Advantages by an estimator. [`Estimator::Mean`] has no name here: the reply's advantages
     /// are those.
     Advantage(Estimator),
     /// Probability that the group has something to teach.

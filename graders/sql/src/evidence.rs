@@ -1,6 +1,6 @@
 //! Why a verdict is what it is, for a person to read.
 
-use assay_cell::query::{End, Rows};
+use assay_worker::query::{End, Rows};
 use assay_core::Evidence;
 use serde_json::{Value, json};
 
@@ -74,8 +74,8 @@ pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows)
     told
 }
 
-fn shown(row: &[assay_cell::query::Value<'_>]) -> Vec<String> {
-    let cell = |cell: &assay_cell::query::Value<'_>| {
+fn shown(row: &[assay_worker::query::Value<'_>]) -> Vec<String> {
+    let cell = |cell: &assay_worker::query::Value<'_>| {
         let text = cell.to_string();
         match text.char_indices().nth(CELL) {
             Some((end, _)) => format!("{}…", &text[..end]),

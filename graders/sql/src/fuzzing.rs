@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use assay_cell::query::{Column, End, Rows, Table, TableRows, Value};
+use assay_worker::query::{Column, End, Rows, Table, TableRows, Value};
 
 use crate::partial::{Names, Parts};
 use crate::statement::{self, tokens};

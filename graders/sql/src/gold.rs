@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use assay_cell::compute;
-use assay_cell::query::{End, Limits, Ran, Rows, Value};
+use assay_worker::compute;
+use assay_worker::query::{End, Limits, Ran, Rows, Value};
 use assay_core::Fault;
 
 use crate::compare::{Rule, Sheet, compare};

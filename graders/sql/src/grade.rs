@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use assay_cell::compute;
-use assay_cell::query::{End, Rows};
+use assay_worker::compute;
+use assay_worker::query::{End, Rows};
 use assay_core::extraction::reasoning;
 use assay_core::{
     BoxFuture, ErrorCode, Evidence, Fault, Grade, GradeContext, Item, Measure, Outcome, Prepared,
@@ -27,7 +27,7 @@ pub(crate) struct PreparedSql {
     task: SqlTask,
     seed: u64,
     queries: Queries,
-    /// Made when the first completion comes: it needs cells.
+    /// Made when the first completion comes: it needs workers.
     ready: OnceCell<Result<Ready, Fault>>,
 }
 

@@ -1,6 +1,6 @@
 //! Grader `sql`: does the query give what the gold gives? Owns extraction of the statement,
 //! databases beside the given one, comparison of results, parts of a score. Runs nothing itself:
-//! statements run in cells, and what they gave is compared here.
+//! statements run in workers, and what they gave is compared here.
 //!
 //! # What it checks
 //!

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use assay_cell::query::{End, Table};
+use assay_worker::query::{End, Table};
 
 use crate::statement::{Kind, tokens};
 use crate::task::{Dialect, Partial};

@@ -1,8 +1,8 @@
 //! What is done once for all completions of a task: databases are made, golds run on them, and
 //! golds that decide nothing refused.
 
-use assay_cell::compute;
-use assay_cell::query::{Limits, Table};
+use assay_worker::compute;
+use assay_worker::query::{Limits, Table};
 use assay_core::{ErrorCode, Fault};
 
 use crate::gold::{Gold, GoldRuns, Unfit};
@@ -87,7 +87,7 @@ struct Preparation<'a> {
 impl Preparation<'_> {
     async fn prepare(mut self, seed: u64) -> Result<Ready, Fault> {
         let (task, queries) = (self.runs.task, self.runs.queries);
-        // Golds are parsed here before a cell could reject them.
+        // Golds are parsed here before a worker could reject them.
         if let Some(index) = task.golds.iter().position(|gold| gold.len() > LONGEST) {
             return Err(at_fault(format!(
                 "{} is longer than {LONGEST} bytes",

@@ -5,7 +5,7 @@ use assay_core::{ErrorCode, Fault};
 use crate::gold::Gold;
 use crate::queries::Database;
 
-/// Most bytes of all databases of a task: a cell can keep them open together, and one request can
+/// Most bytes of all databases of a task: a worker can keep them open together, and one request can
 /// carry them.
 const MOST_DATABASE_BYTES: u64 = 192 << 20;
 

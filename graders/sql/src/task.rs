@@ -1,6 +1,6 @@
 //! The shape of a `sql` task as it stands in a request.
 
-use assay_cell::query::{Limits, MAX_IMAGE};
+use assay_worker::query::{Limits, MAX_IMAGE};
 use assay_core::{ErrorCode, Task, TaskError};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

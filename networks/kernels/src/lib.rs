@@ -5,13 +5,13 @@
 mod exponential;
 mod fold;
 mod multiply;
-mod panels;
+mod packed;
 mod real;
 mod wide;
 
 pub use exponential::exponentials;
 pub use fold::{dot, fold, largest, sum};
 pub use multiply::{Product, View, multiply};
-pub use panels::Panels;
+pub use packed::PackedWeights;
 pub use real::Real;
 pub use wide::wide;

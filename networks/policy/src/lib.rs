@@ -22,4 +22,4 @@ pub use error::PolicyError;
 pub use generation::{Sampling, Wanted, Written, generate};
 pub use graph::{Graph, Scored};
 pub use lora::LoraSettings;
-pub use policy::{Policy, PolicyOptions};
+pub use policy::{PolicyModel, PolicyModelOptions};

@@ -17,7 +17,7 @@ use crate::ops::{Heads, Tape, Turns, Weight, attention, log_probs, on_workers, r
 use crate::parameters::{self, Parameters};
 
 /// A decoder whose weights learn.
-pub struct Policy {
+pub struct PolicyModel {
     /// `config.json`, as it was read and is written.
     json: Value,
     pub(crate) config: DecoderConfig,
@@ -31,14 +31,14 @@ pub struct Policy {
 
 /// How a policy runs.
 #[derive(Debug, Clone, Default)]
-pub struct PolicyOptions {
+pub struct PolicyModelOptions {
     /// Learn adapters only; all weights without.
     pub lora: Option<LoraSettings>,
     /// Where its random numbers start.
     pub seed: u64,
 }
 
-impl Policy {
+impl PolicyModel {
     /// Reads the directory of a model, as Hugging Face lays it out.
     ///
     /// # Errors
@@ -47,7 +47,7 @@ impl Policy {
         directory: &Path,
         device: &Device,
         dtype: DType,
-        options: &PolicyOptions,
+        options: &PolicyModelOptions,
     ) -> Result<Self, PolicyError> {
         let directory = Directory::open(directory)?;
         let json = directory.config()?;
@@ -63,7 +63,7 @@ impl Policy {
     pub fn draw(
         json: Value,
         device: &Device,
-        options: &PolicyOptions,
+        options: &PolicyModelOptions,
     ) -> Result<Self, PolicyError> {
         let tensors = Parameters::draw(&json, options.seed, device)?;
         Self::new(json, tensors, device, DType::F32, options)
@@ -74,7 +74,7 @@ impl Policy {
         tensors: BTreeMap<String, Tensor>,
         device: &Device,
         dtype: DType,
-        options: &PolicyOptions,
+        options: &PolicyModelOptions,
     ) -> Result<Self, PolicyError> {
         let config = DecoderConfig::read(&json)?;
         parameters::check(&config, dtype)?;
@@ -359,7 +359,7 @@ impl Policy {
 }
 
 #[cfg(test)]
-impl Policy {
+impl PolicyModel {
     /// The same in `f64`, for differences that are finite.
     pub(crate) fn widened(self) -> Self {
         let wide = |tensor: &Tensor| tensor.to_dtype(DType::F64).unwrap();

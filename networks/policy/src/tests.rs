@@ -4,7 +4,7 @@
 use candle_core::{DType, Device, Tensor};
 use serde_json::{Value, json};
 
-use crate::{Batch, Graph, LoraSettings, Policy, PolicyOptions, Scored, Text};
+use crate::{Batch, Graph, LoraSettings, PolicyModel, PolicyModelOptions, Scored, Text};
 
 /// A small policy of each family.
 pub(crate) fn families() -> Vec<Value> {
@@ -50,7 +50,7 @@ fn batch(device: &Device) -> Batch {
 }
 
 /// A number that depends on every log-probability and entropy, and how it came about.
-fn with_graph(policy: &Policy) -> (Tensor, Graph) {
+fn with_graph(policy: &PolicyModel) -> (Tensor, Graph) {
     let Scored {
         log_probs,
         entropies,
@@ -66,11 +66,11 @@ fn with_graph(policy: &Policy) -> (Tensor, Graph) {
     )
 }
 
-fn loss(policy: &Policy) -> Tensor {
+fn loss(policy: &PolicyModel) -> Tensor {
     with_graph(policy).0
 }
 
-fn held(policy: &Policy) {
+fn held(policy: &PolicyModel) {
     let (start, graph) = with_graph(policy);
     let gradients = graph.backward(&start).unwrap();
     for (name, var) in policy.parameters() {
@@ -109,12 +109,12 @@ fn held(policy: &Policy) {
 fn every_number_of_every_family_has_the_gradient_it_should() {
     for config in families() {
         held(
-            &Policy::draw(
+            &PolicyModel::draw(
                 config,
                 &Device::Cpu,
-                &PolicyOptions {
+                &PolicyModelOptions {
                     seed: 3,
-                    ..PolicyOptions::default()
+                    ..PolicyModelOptions::default()
                 },
             )
             .unwrap()
@@ -130,11 +130,11 @@ fn adapters_have_the_gradient_they_should_and_nothing_else_learns() {
         alpha: 3.0,
         ..LoraSettings::default()
     };
-    let options = PolicyOptions {
+    let options = PolicyModelOptions {
         lora: Some(lora),
         seed: 3,
     };
-    let policy = Policy::draw(families().remove(0), &Device::Cpu, &options)
+    let policy = PolicyModel::draw(families().remove(0), &Device::Cpu, &options)
         .unwrap()
         .widened();
     assert_eq!(policy.parameters().len(), 2 * 7 * 2);
@@ -151,20 +151,25 @@ fn adapters_have_the_gradient_they_should_and_nothing_else_learns() {
 fn what_is_saved_comes_back_to_the_bit() {
     let folder = tempfile::tempdir().unwrap();
     for (at, config) in families().into_iter().enumerate() {
-        let policy = Policy::draw(
+        let policy = PolicyModel::draw(
             config,
             &Device::Cpu,
-            &PolicyOptions {
+            &PolicyModelOptions {
                 seed: 5,
-                ..PolicyOptions::default()
+                ..PolicyModelOptions::default()
             },
         )
         .unwrap();
         let place = folder.path().join(at.to_string());
         policy.save(&place).unwrap();
-        let again =
-            Policy::open(&place, &Device::Cpu, DType::F32, &PolicyOptions::default()).unwrap();
-        let bits = |policy: &Policy| loss(policy).to_scalar::<f32>().unwrap().to_bits();
+        let again = PolicyModel::open(
+            &place,
+            &Device::Cpu,
+            DType::F32,
+            &PolicyModelOptions::default(),
+        )
+        .unwrap();
+        let bits = |policy: &PolicyModel| loss(policy).to_scalar::<f32>().unwrap().to_bits();
         assert_eq!(bits(&policy), bits(&again));
         assert_eq!(policy.size(), again.size());
     }
@@ -172,14 +177,14 @@ fn what_is_saved_comes_back_to_the_bit() {
 
 #[test]
 fn merged_adapters_score_as_they_did_beside_the_weights() {
-    let options = PolicyOptions {
+    let options = PolicyModelOptions {
         lora: Some(LoraSettings {
             rank: 3,
             ..LoraSettings::default()
         }),
         seed: 1,
     };
-    let policy = Policy::draw(families().remove(2), &Device::Cpu, &options).unwrap();
+    let policy = PolicyModel::draw(families().remove(2), &Device::Cpu, &options).unwrap();
     let plain = loss(&policy).to_scalar::<f32>().unwrap();
     for var in policy.parameters().values() {
         var.set(&(var.as_detached_tensor() + 0.05).unwrap())
@@ -189,11 +194,11 @@ fn merged_adapters_score_as_they_did_beside_the_weights() {
     assert!((learned - plain).abs() > 1e-2);
     let folder = tempfile::tempdir().unwrap();
     policy.save(folder.path()).unwrap();
-    let merged = Policy::open(
+    let merged = PolicyModel::open(
         folder.path(),
         &Device::Cpu,
         DType::F32,
-        &PolicyOptions::default(),
+        &PolicyModelOptions::default(),
     )
     .unwrap();
     assert!((learned - loss(&merged).to_scalar::<f32>().unwrap()).abs() < 1e-3);
@@ -203,10 +208,10 @@ fn merged_adapters_score_as_they_did_beside_the_weights() {
 
 #[test]
 fn a_snapshot_stays_while_the_policy_learns() {
-    let policy = Policy::draw(
+    let policy = PolicyModel::draw(
         families().remove(0),
         &Device::Cpu,
-        &PolicyOptions::default(),
+        &PolicyModelOptions::default(),
     )
     .unwrap();
     let before = loss(&policy).to_scalar::<f32>().unwrap();

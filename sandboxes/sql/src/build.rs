@@ -1,6 +1,6 @@
 //! Scripts and rows made into an image.
 
-use assay_cell::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
+use assay_worker::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Batch, Connection, Error, ErrorCode, ToSql, params_from_iter};

@@ -1,6 +1,6 @@
 //! What a database is made of: tables, columns, keys, some rows.
 
-use assay_cell::query::{
+use assay_worker::query::{
     Column, ForeignKey, Rows, SAMPLE, SAMPLE_BYTES, SAMPLE_CELL, Table, Value,
 };
 use rusqlite::types::ValueRef;

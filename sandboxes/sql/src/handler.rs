@@ -1,7 +1,7 @@
 //! Requests about databases, answered: build, describe, run.
 
-use assay_cell::Handler;
-use assay_cell::query::{End, Image, Ran, Reply, Request, Run};
+use assay_worker::Handler;
+use assay_worker::query::{End, Image, Ran, Reply, Request, Run};
 use serde_bytes::ByteBuf;
 
 use crate::build::build;

@@ -1,5 +1,5 @@
 //! Owns the running of queries: databases as images, statements under guard, steps and limits.
-//! Knows no grader and compares nothing; it is one [`Handler`](assay_cell::Handler) of a cell.
+//! Knows no grader and compares nothing; it is one [`Handler`](assay_worker::Handler) of a worker.
 //!
 //! A database is an image that is mapped read-only into an SQLite connection and kept open. A
 //! statement runs there under an authorizer that lets it read and nothing else, with a budget of
@@ -8,7 +8,7 @@
 //! same rows after the same number of steps, on any machine under any load.
 //!
 //! Beside that stands a PostgreSQL server of the operator's ([`Postgres`]), which is asked from
-//! outside of cells.
+//! outside of workers.
 
 mod build;
 mod connection;

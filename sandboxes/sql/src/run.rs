@@ -1,6 +1,6 @@
 //! One statement on one image.
 
-use assay_cell::query::{End, Limits, Ran, Rows, Value};
+use assay_worker::query::{End, Limits, Ran, Rows, Value};
 use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator;
 use rusqlite::limits::Limit;

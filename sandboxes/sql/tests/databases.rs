@@ -8,11 +8,11 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_cell::query::{
+use assay_sqlbox::Databases;
+use assay_worker::query::{
     Build, End, Image, Limits, Ran, Reply, Request, Rows, Run, SAMPLE_BYTES, SAMPLE_CELL,
     TableRows, Value,
 };
-use assay_sqlbox::Databases;
 use serde_bytes::ByteBuf;
 
 const SCHEMA: &str = "create table t(a integer primary key, b text, c real);

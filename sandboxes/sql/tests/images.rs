@@ -9,8 +9,8 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_cell::query::{Build, End, Image, Limits, Ran, Reply, Request, Run, Table};
 use assay_sqlbox::Databases;
+use assay_worker::query::{Build, End, Image, Limits, Ran, Reply, Request, Run, Table};
 use rusqlite::Connection;
 use serde_bytes::ByteBuf;
 

@@ -7,7 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_cell::program::Limits;
+use assay_worker::program::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use wasmtime::{Config, Engine, Instance, Module, Store, Val};

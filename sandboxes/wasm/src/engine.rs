@@ -17,7 +17,7 @@ pub(crate) const THREAD_STACK: usize = 192 << 20;
 /// guard page of its thread aborts the process, while this limit is a clean trap.
 const WASM_STACK: usize = 160 << 20;
 
-/// Instances alive at once in a cell: a program, and the one that judges it; one more that is being
+/// Instances alive at once in a worker: a program, and the one that judges it; one more that is being
 /// taken down.
 const INSTANCES: u32 = 4;
 
@@ -54,7 +54,7 @@ fn config(scan: Enabled) -> Config {
     config
         .allocation_strategy(InstanceAllocationStrategy::Pooling(pool))
         // Work is fuel: exact, and the same everywhere. Time is the parent's business, which kills
-        // the cell.
+        // the worker.
         .consume_fuel(true)
         // The bits of a NaN would tell machines apart.
         .cranelift_nan_canonicalization(true)

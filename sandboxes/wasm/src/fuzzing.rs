@@ -1,6 +1,6 @@
 //! Entry points of the fuzz target for messages of guests. Not part of the API.
 
-use assay_cell::program::End;
+use assay_worker::program::End;
 use serde_json::{Map, Value};
 
 use crate::guest;

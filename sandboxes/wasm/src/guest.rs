@@ -1,6 +1,6 @@
 //! One instance of an image: messages to its driver, and how it ended.
 
-use assay_cell::program::{End, Limits, MAX_TOLD};
+use assay_worker::program::{End, Limits, MAX_TOLD};
 use serde_json::{Map, Value};
 use wasmtime::{AsContextMut, Instance, InstancePre, Store, Trap};
 

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use assay_cell::Handler;
-use assay_cell::program::{
+use assay_worker::Handler;
+use assay_worker::program::{
     COMPILE_MEMORY, COMPILE_WORK, Compile, Compiled, End, ImageInfo, Limits, Ran, Reply, Request,
     Run, Test,
 };

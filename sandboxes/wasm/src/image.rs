@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_cell::program::ImageInfo;
+use assay_worker::program::ImageInfo;
 use wasmtime::{Engine, InstancePre};
 
 use crate::build::Info;

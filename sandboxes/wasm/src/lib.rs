@@ -1,5 +1,5 @@
 //! Runs programs in wasmtime: images, instances, work, limits, and the system calls of guests.
-//! Knows no grader and compares nothing; it is one [`Handler`](assay_cell::Handler) of a cell.
+//! Knows no grader and compares nothing; it is one [`Handler`](assay_worker::Handler) of a worker.
 //!
 //! A language is an image: an interpreter compiled to WebAssembly, started once, its memory kept.
 //! An instance is that memory again, copied on write, so that a fresh interpreter costs tens of

@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use assay_cell::program::Limits;
+use assay_worker::program::Limits;
 use blake3::OutputReader;
 use wasmtime::{Memory, ResourceLimiter, TypedFunc};
 

@@ -6,7 +6,7 @@
 //! nothing of the host, and are deleted after the run. Each call costs work, by its bytes and
 //! entries, so that a guest that only calls the host runs out of work too.
 
-use assay_cell::program::WORK_PER_SECOND;
+use assay_worker::program::WORK_PER_SECOND;
 use wasmtime::{
     Caller, Engine, Extern, ExternType, Linker, Memory, Module, Result, Trap, Val, bail,
 };

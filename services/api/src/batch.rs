@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use assay_core::{ErrorCode, Item};
 use assay_correction::Statistic;
-use assay_engine::{Batch, BatchItem, Engine, EngineError, Policy};
+use assay_engine::{Batch, BatchItem, Engine, EngineError, RewardPolicy};
 use assay_wire::request::{Decoded, DecodedItem};
 use assay_wire::{Problem, Warning};
 use serde_json::Value;
@@ -58,7 +58,7 @@ pub(crate) fn from_request(
 /// Reads policies of one request, or of one file. Items that write the same one share it.
 pub struct Inline<'e> {
     engine: &'e Engine,
-    read: HashMap<String, Policy>,
+    read: HashMap<String, RewardPolicy>,
 }
 
 /// Most policies that one request writes out or names.
@@ -82,7 +82,7 @@ impl<'e> Inline<'e> {
         &mut self,
         pointer: &str,
         json: Option<&Value>,
-    ) -> Result<Option<Policy>, Problem> {
+    ) -> Result<Option<RewardPolicy>, Problem> {
         let Some(json) = json else { return Ok(None) };
         let written = json.to_string();
         if let Some(known) = self.read.get(&written) {

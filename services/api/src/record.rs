@@ -7,7 +7,7 @@ use assay_core::chart::Topic;
 use assay_core::store::{Store, StoreError};
 use assay_wire::runs::RunDetail;
 
-/// A stretch of steps that holds those of any run but for their sign.
+/// A bucket of steps that holds those of any run but for their sign.
 const ALL_STEPS: i64 = 1 << 40;
 
 /// One run with its highest `steps` steps; `None` if nothing was graded under its name.

@@ -7,7 +7,7 @@ use assay_correction::Estimate;
 use assay_correction::channel::drift::Change;
 use assay_correction::channel::report::{Rate, Source};
 use assay_correction::channel::{Comparison, Report};
-use assay_engine::{ChannelRates, GroupResult, ItemResult, Policy, Replay, Reply, Side};
+use assay_engine::{ChannelRates, GroupResult, ItemResult, Replay, Reply, RewardPolicy, Side};
 use assay_wire::Warning;
 use assay_wire::channels::{
     AfterBody, AppealBody, ChangeBody, ChannelReport, ComparisonBody, DifferenceBody, DriftBody,
@@ -15,8 +15,8 @@ use assay_wire::channels::{
 };
 use assay_wire::grades::{ReplayBody, ReplaySide};
 use assay_wire::reply::{
-    ChannelBody, ComponentBody, Composition, Counts, FaultBody, GradeReply, GroupBody, ResultBody,
-    StepBody, StreamLine,
+    ChannelBody, ComponentBody, Counts, FaultBody, GradeReply, GroupBody, ResultBody,
+    RewardBreakdown, StepBody, StreamLine,
 };
 
 /// The reply as one JSON object.
@@ -125,9 +125,12 @@ pub fn result_body<'a>(reply: &'a Reply, result: &'a ItemResult) -> ResultBody<'
         backward: result.backward.map(assay_core::Reward::get),
         forward: result.forward.map(assay_core::Reward::get),
         reward: result.reward.map(assay_core::Reward::get),
-        composition: result.composition.as_deref().map(Composition::from),
-        coefficient: result.coefficient,
-        coefficient_rule: result.coefficient_rule.map(Cow::Borrowed),
+        reward_breakdown: result
+            .reward_breakdown
+            .as_deref()
+            .map(RewardBreakdown::from),
+        advantage: result.advantage,
+        advantage_estimator: result.advantage_estimator.map(Cow::Borrowed),
         components: result.components().map(component_body).collect(),
         steps: grade
             .map(|grade| grade.steps.iter().map(step_body).collect())
@@ -296,7 +299,7 @@ pub fn comparison(comparison: &Comparison<'_>) -> ComparisonBody {
 
 /// A policy in the wire's words.
 #[must_use]
-pub fn policy_body(policy: &Policy) -> PolicyBody {
+pub fn policy_body(policy: &RewardPolicy) -> PolicyBody {
     let explained = policy
         .rules()
         .explain()

@@ -16,7 +16,7 @@ use clap::Parser;
 use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
-    // Before anything else: a cell is this binary in another role.
+    // Before anything else: a worker is this binary in another role.
     assay_node::sandboxes::answer_role()
         .unwrap_or_else(|| exit::code(commands::run(Arguments::parse())))
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use assay_core::{Hash, Item, Task};
 use assay_correction::Statistic;
 
-use crate::{BodyPermit, Policy};
+use crate::{BodyPermit, RewardPolicy};
 
 /// One item with its task.
 #[derive(Debug, Clone)]
@@ -17,7 +17,7 @@ pub struct BatchItem {
     /// Name under which the prompt's history is kept.
     pub prompt_key: Option<String>,
     /// What makes its reward, if not the batch's policy; the same for all items of a group.
-    pub policy: Option<Policy>,
+    pub policy: Option<RewardPolicy>,
     /// Task family, the second half of the channel.
     pub channel: Option<String>,
     /// What is graded.
@@ -93,7 +93,7 @@ pub struct Batch {
     /// Step of the run.
     pub step: Option<i64>,
     /// What makes rewards from scores.
-    pub policy: Policy,
+    pub policy: RewardPolicy,
     /// Group statistics beside the mean.
     pub statistics: Vec<Statistic>,
     /// The items, in the order of the reply.
@@ -106,7 +106,7 @@ pub struct Batch {
 impl Batch {
     /// What makes the rewards of an item of this batch.
     #[must_use]
-    pub fn policy_of<'a>(&'a self, item: &'a BatchItem) -> &'a Policy {
+    pub fn policy_of<'a>(&'a self, item: &'a BatchItem) -> &'a RewardPolicy {
         item.policy.as_ref().unwrap_or(&self.policy)
     }
 
@@ -117,7 +117,7 @@ impl Batch {
             caller: caller.into(),
             run: None,
             step: None,
-            policy: Policy::default(),
+            policy: RewardPolicy::default(),
             statistics: Vec::new(),
             items,
             held: None,

@@ -11,9 +11,9 @@ use assay_correction::policy::{Composed, Part, Sample};
 use serde_json::value::RawValue;
 
 use crate::appeal::Judged;
+use crate::context::in_batch;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
-use crate::surroundings::in_batch;
 
 /// Makes results of a wave. Policies that look at a whole group find it here: such a batch comes in
 /// one wave.
@@ -83,14 +83,14 @@ fn apply(plan: &Plan, at: usize, groups: &[Vec<usize>], results: &mut [ItemResul
     let made: Vec<Made> = composed.iter().flatten().map(Made::of).collect();
     for (place, made) in groups.iter().flatten().zip(made) {
         results[*place].reward = made.reward;
-        results[*place].composition = made.composition;
+        results[*place].reward_breakdown = made.reward_breakdown;
     }
 }
 
 /// What a policy made of an item, kept apart from what it borrowed.
 struct Made {
     reward: Option<Reward>,
-    composition: Option<Arc<RawValue>>,
+    reward_breakdown: Option<Arc<RawValue>>,
 }
 
 impl Made {
@@ -99,10 +99,10 @@ impl Made {
         let told = (!composed.is_silent())
             .then(|| serde_json::value::to_raw_value(composed).ok())
             .flatten();
-        let composition = told.map(Arc::from);
+        let reward_breakdown = told.map(Arc::from);
         Self {
             reward: composed.reward,
-            composition,
+            reward_breakdown,
         }
     }
 }
@@ -220,9 +220,9 @@ fn result(plan: &Arc<Plan>, judged: Judged, rates: &[Option<Rates>]) -> ItemResu
         backward: None,
         forward: None,
         reward: None,
-        composition: None,
-        coefficient: None,
-        coefficient_rule: None,
+        reward_breakdown: None,
+        advantage: None,
+        advantage_estimator: None,
         cached: main.cached,
         queue_us,
         grade_us,

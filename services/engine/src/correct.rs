@@ -1,6 +1,6 @@
 //! Stage 5, correct: what is known of noise is applied, and groups get their statistics.
 //!
-//! Scores and rewards stay as they are; the recommended coefficient is where a correction acts.
+//! Scores and rewards stay as they are; the recommended advantage is where a correction acts.
 //! Within one channel there is none, because noise of one pair of rates does not turn the gradient;
 //! over several channels each is scaled by its 1/J, if that is known well enough for all of them.
 
@@ -12,23 +12,23 @@ use assay_correction::channel::report::LEAST_J;
 use assay_correction::policy::Outcome;
 use assay_correction::{Estimator, Group, Member, Rates, advantages, mean, statistics};
 
+use crate::context::{in_batch, prompt_key};
 use crate::plan::Plan;
 use crate::reply::{ChannelRates, GroupResult, ItemResult, Reply};
-use crate::surroundings::{in_batch, prompt_key};
 
 /// Smallest group whose deviation is known well enough to divide by.
 const LEAST_GROUP_FOR_ZFIX: usize = 16;
 
-/// Gives a whole batch its coefficients. Waves of a stream hold parts of groups and get none.
+/// Gives a whole batch its advantages. Waves of a stream hold parts of groups and get none.
 pub(crate) fn correct(plan: &Arc<Plan>, mut wave: Vec<ItemResult>) -> Vec<ItemResult> {
     let made = {
         let results: Vec<&ItemResult> = wave.iter().collect();
         let groups = Groups::of(plan, &results);
-        groups.coefficients(plan, &results)
+        groups.advantages(plan, &results)
     };
-    for (at, coefficient, rule) in made {
-        wave[at].coefficient = coefficient;
-        wave[at].coefficient_rule = coefficient.map(|_| rule);
+    for (at, advantage, rule) in made {
+        wave[at].advantage = advantage;
+        wave[at].advantage_estimator = advantage.map(|_| rule);
     }
     wave
 }
@@ -83,7 +83,7 @@ struct Groups<'a> {
     /// Rates of each group's channel; `None` where its members come from several, or the channel is
     /// not to be corrected.
     rates: Vec<Option<Rates>>,
-    /// Rates of each channel, in the order of the surroundings.
+    /// Rates of each channel, in the order of the context.
     of_channels: Vec<Option<Rates>>,
 }
 
@@ -149,8 +149,8 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Coefficient of each item and the rule that made it, by position.
-    fn coefficients(
+    /// Advantage of each item and the rule that made it, by position.
+    fn advantages(
         &self,
         plan: &Plan,
         results: &[&ItemResult],
@@ -162,7 +162,7 @@ impl<'a> Groups<'a> {
         for (place, (group, positions)) in known.iter().zip(&plan.around.groups).enumerate() {
             let wanted = positions
                 .first()
-                .and_then(|at| plan.policy(*at).rules().coefficient);
+                .and_then(|at| plan.policy(*at).rules().advantage_estimator);
             let rule = match wanted {
                 Some(estimator) => possible(estimator, group),
                 None => auto,
@@ -196,7 +196,7 @@ impl<'a> Groups<'a> {
     }
 }
 
-/// How coefficients are made.
+/// How advantages are made.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Rule {
     /// By an estimator as it is.

@@ -13,14 +13,14 @@ use tokio::sync::mpsc::error::SendTimeoutError;
 use crate::admission::Admission;
 use crate::appeal::appeal;
 use crate::compose::compose;
+use crate::context::{self, BatchContext};
 use crate::correct::correct;
 use crate::grade::{grade, is_transient};
 use crate::idempotency::Turn;
 use crate::plan::{Plan, check, plan, task_pointer};
-use crate::policy::{Policies, Policy};
+use crate::policy::{Policies, RewardPolicy};
 use crate::record;
 use crate::shared::{EngineParts, Shared};
-use crate::surroundings::{self, Surroundings};
 use crate::{Answer, Batch, BatchItem, EngineError, ItemResult, Keyed, Reply, metrics};
 
 /// How long replies may take to be produced after the time for grading has ended.
@@ -156,9 +156,9 @@ impl Engine {
         // Held until the last result is handed over; what a reply keeps alive after that is the
         // client's business.
         let _admitted = self.inner.admission.admit(batch.items.len())?;
-        surroundings::check(&batch)?;
+        context::check(&batch)?;
         let mut plan = plan(&self.inner, batch, run.id, run.use_kept).await?;
-        plan.around = Surroundings::of(&self.inner, &plan).await;
+        plan.around = BatchContext::of(&self.inner, &plan).await;
         let plan = Arc::new(plan);
         let whole = matches!(run.mode, Mode::Whole) || plan.around.at_once;
         let mut finished = grade(&self.inner, &plan);
@@ -302,8 +302,8 @@ impl Engine {
     ///
     /// # Errors
     /// [`PolicyError`], which names the field.
-    pub fn inline_policy(&self, json: &serde_json::Value) -> Result<Policy, PolicyError> {
-        let policy = Policy::inline(json)?;
+    pub fn inline_policy(&self, json: &serde_json::Value) -> Result<RewardPolicy, PolicyError> {
+        let policy = RewardPolicy::inline(json)?;
         policy.check_judges(&self.inner.graders)?;
         Ok(policy)
     }

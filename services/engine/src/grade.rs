@@ -80,7 +80,7 @@ pub(crate) fn grade(inner: &Arc<Shared>, plan: &Arc<Plan>) -> Finished {
     for units in waiting.chunk_by(|a, b| a.task == b.task) {
         let spec = plan.tasks[units[0].task].spec;
         // Enough at once to be quick, few enough for everyone in the lane to have some.
-        let share = units.len().div_ceil(inner.limits.in_cells.max(1));
+        let share = units.len().div_ceil(inner.limits.in_workers.max(1));
         for units in units.chunks(share.clamp(1, spec.at_once.max(1))) {
             let (shared, sender) = (Arc::clone(&shared), sender.clone());
             let units: Vec<Unit> = units.iter().map(|unit| **unit).collect();

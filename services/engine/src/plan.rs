@@ -13,9 +13,9 @@ use assay_core::{
 use tokio::sync::oneshot;
 
 use crate::cache::PreparedTask;
-use crate::policy::Policy;
+use crate::context::BatchContext;
+use crate::policy::RewardPolicy;
 use crate::shared::Shared;
-use crate::surroundings::Surroundings;
 use crate::workers::Job;
 use crate::{Batch, EngineError};
 
@@ -36,14 +36,14 @@ pub(crate) struct Plan {
     /// The graders that plan and grade it.
     pub(crate) graders: GraderTable,
     /// Channels, groups and histories; empty for what a judge is asked.
-    pub(crate) around: Surroundings,
+    pub(crate) around: BatchContext,
     /// Place of each item's own task.
     task_of: Vec<usize>,
 }
 
 impl Plan {
     /// The policy of an item.
-    pub(crate) fn policy(&self, at: usize) -> &Policy {
+    pub(crate) fn policy(&self, at: usize) -> &RewardPolicy {
         self.batch.policy_of(&self.batch.items[at])
     }
 
@@ -75,7 +75,7 @@ pub(crate) async fn plan(
     for unit in units.iter().filter(|unit| unit.part == 0) {
         task_of[unit.item] = unit.task;
     }
-    let (graders, around) = (inner.graders.clone(), Surroundings::default());
+    let (graders, around) = (inner.graders.clone(), BatchContext::default());
     Ok(Plan {
         id,
         batch,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use assay_core::{ErrorCode, GraderTable, Hash};
-use assay_correction::policy::{Policy as Rules, PolicyError};
+use assay_correction::policy::{PolicyError, PolicyRules};
 use serde_json::Value;
 
 use crate::appeal::template;
@@ -17,13 +17,13 @@ const INLINE: &str = "inline";
 
 /// What makes rewards from scores, and which verdicts go to a second verifier. Cheap to clone.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Policy(Arc<Named>);
+pub struct RewardPolicy(Arc<Named>);
 
 #[derive(Debug, PartialEq)]
 struct Named {
     name: String,
     body: Option<Body>,
-    rules: Rules,
+    rules: PolicyRules,
 }
 
 /// A policy as the record keeps it.
@@ -33,17 +33,17 @@ struct Body {
     json: String,
 }
 
-impl Default for Policy {
+impl Default for RewardPolicy {
     fn default() -> Self {
         Self(Arc::new(Named {
             name: DEFAULT.to_owned(),
             body: None,
-            rules: Rules::default(),
+            rules: PolicyRules::default(),
         }))
     }
 }
 
-impl Policy {
+impl RewardPolicy {
     /// A policy that a request writes out.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Policy {
     }
 
     fn read(name: &str, json: &Value) -> Result<Self, PolicyError> {
-        let rules = Rules::from_json(json)?;
+        let rules = PolicyRules::from_json(json)?;
         for (at, rule) in rules.appeals.iter().enumerate() {
             template::check(&rule.judge).map_err(|(pointer, message)| PolicyError {
                 pointer: format!("/appeals/{at}/judge{pointer}"),
@@ -120,7 +120,7 @@ impl Policy {
 
     /// What it says.
     #[must_use]
-    pub fn rules(&self) -> &Rules {
+    pub fn rules(&self) -> &PolicyRules {
         &self.0.rules
     }
 
@@ -148,13 +148,13 @@ impl UnknownPolicy {
 
 /// The policies of a node, by name. Cheap to clone.
 #[derive(Debug, Clone)]
-pub struct Policies(Arc<BTreeMap<String, Policy>>);
+pub struct Policies(Arc<BTreeMap<String, RewardPolicy>>);
 
 impl Default for Policies {
     fn default() -> Self {
         Self(Arc::new(BTreeMap::from([(
             DEFAULT.to_owned(),
-            Policy::default(),
+            RewardPolicy::default(),
         )])))
     }
 }
@@ -168,7 +168,7 @@ impl Policies {
     pub fn new<'j>(
         named: impl IntoIterator<Item = (&'j str, &'j Value)>,
     ) -> Result<Self, (String, PolicyError)> {
-        let mut policies = BTreeMap::from([(DEFAULT.to_owned(), Policy::default())]);
+        let mut policies = BTreeMap::from([(DEFAULT.to_owned(), RewardPolicy::default())]);
         for (name, json) in named {
             let refuse = |error: PolicyError| (name.to_owned(), error);
             if name == DEFAULT || name == INLINE {
@@ -178,7 +178,10 @@ impl Policies {
                     message,
                 }));
             }
-            policies.insert(name.to_owned(), Policy::read(name, json).map_err(refuse)?);
+            policies.insert(
+                name.to_owned(),
+                RewardPolicy::read(name, json).map_err(refuse)?,
+            );
         }
         Ok(Self(Arc::new(policies)))
     }
@@ -187,7 +190,7 @@ impl Policies {
     ///
     /// # Errors
     /// [`UnknownPolicy`], with the names there are.
-    pub fn named(&self, name: &str) -> Result<Policy, UnknownPolicy> {
+    pub fn named(&self, name: &str) -> Result<RewardPolicy, UnknownPolicy> {
         self.0.get(name).cloned().ok_or_else(|| {
             let known: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
             UnknownPolicy {
@@ -198,7 +201,7 @@ impl Policies {
     }
 
     /// All of them, by name.
-    pub fn iter(&self) -> impl Iterator<Item = &Policy> {
+    pub fn iter(&self) -> impl Iterator<Item = &RewardPolicy> {
         self.0.values()
     }
 }
@@ -232,21 +235,26 @@ mod tests {
 
     #[test]
     fn one_meaning_has_one_hash() {
-        let one = Policy::inline(&json!({ "summary": "a", "coefficient": "rloo" })).unwrap();
-        let other = Policy::inline(&json!({ "coefficient": "rloo", "summary": "a" })).unwrap();
+        let one = RewardPolicy::inline(&json!({ "summary": "a", "advantage_estimator": "rloo" }))
+            .unwrap();
+        let other = RewardPolicy::inline(&json!({ "advantage_estimator": "rloo", "summary": "a" }))
+            .unwrap();
         assert_eq!(one.hash(), other.hash());
         assert_ne!(
             one.hash(),
-            Policy::inline(&json!({ "summary": "b" })).unwrap().hash()
+            RewardPolicy::inline(&json!({ "summary": "b" }))
+                .unwrap()
+                .hash()
         );
-        assert_eq!(Policy::default().hash(), None);
+        assert_eq!(RewardPolicy::default().hash(), None);
     }
 
     #[test]
     fn a_template_is_read_with_its_policy() {
         let judge = json!({ "type": "math", "answer": "{{ task.answer" });
-        let error = Policy::inline(&json!({ "appeals": [{ "judge": judge, "negatives": 0.5 }] }))
-            .unwrap_err();
+        let error =
+            RewardPolicy::inline(&json!({ "appeals": [{ "judge": judge, "negatives": 0.5 }] }))
+                .unwrap_err();
         assert_eq!(error.pointer, "/appeals/0/judge/answer");
     }
 }

@@ -7,9 +7,9 @@ use assay_core::record::{Body, BodyKind, Claim, Entry, GradeRecord};
 use assay_core::{Completion, Component, Hash, Outcome};
 use serde_json::{Map, Value, json};
 
+use crate::context::prompt_key;
 use crate::plan::Plan;
 use crate::reply::ItemResult;
-use crate::surroundings::prompt_key;
 
 /// The durable entry for these results, with the idempotency claim it opens or closes.
 pub(crate) fn entry<'a>(
@@ -115,10 +115,10 @@ fn row(plan: &Plan, result: &ItemResult, bodies: &mut Bodies) -> GradeRecord {
         appeal: result.appeal.clone(),
         score_after_appeal: result.score_after_appeal.map(assay_core::Score::get),
         reward: result.reward.map(assay_core::Reward::get),
-        coefficient: result.coefficient,
+        advantage: result.advantage,
         components_json: text_unless(components.is_empty(), &components),
-        composition_json: result
-            .composition
+        reward_breakdown_json: result
+            .reward_breakdown
             .as_ref()
             .map(|json| json.get().to_owned()),
         steps_json: text_unless(steps.is_empty(), &steps),

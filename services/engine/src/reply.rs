@@ -39,11 +39,11 @@ pub struct ItemResult {
     /// The reward.
     pub reward: Option<Reward>,
     /// How the policy made the reward, as JSON; `None` where it is the outcome as it is.
-    pub composition: Option<Arc<RawValue>>,
+    pub reward_breakdown: Option<Arc<RawValue>>,
     /// Number to use as the advantage.
-    pub coefficient: Option<f64>,
+    pub advantage: Option<f64>,
     /// How it was made.
-    pub coefficient_rule: Option<&'static str>,
+    pub advantage_estimator: Option<&'static str>,
     /// Whether the outcome came from the result cache.
     pub cached: bool,
     /// Microseconds from admission until a worker took the item.

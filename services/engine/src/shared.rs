@@ -33,9 +33,9 @@ pub struct Limits {
     pub prepared_bytes: u64,
     /// Bytes of outcomes kept.
     pub outcome_bytes: u64,
-    /// Items at once in the lane of cells. A few more than cells: while one item compares, another
+    /// Items at once in the lane of workers. A few more than workers: while one item compares, another
     /// runs.
-    pub in_cells: usize,
+    pub in_workers: usize,
     /// Items at once in each other lane that waits for others.
     pub waiting: usize,
     /// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others
@@ -52,7 +52,7 @@ impl Default for Limits {
             completion_bytes: 1 << 20,
             prepared_bytes: 64 << 20,
             outcome_bytes: 64 << 20,
-            in_cells: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
+            in_workers: 2 * std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
             waiting: 256,
             delivery: Duration::from_secs(10),
         }
@@ -134,7 +134,7 @@ impl Shared {
             known: Known::new(channels),
             operators: tokio::sync::Mutex::new(()),
             pairs: tokio::sync::Mutex::new(()),
-            sandbox: lane(limits.in_cells),
+            sandbox: lane(limits.in_workers),
             device: lane(limits.waiting),
             remote: lane(limits.waiting),
             limits,

@@ -15,10 +15,10 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_cell::Wall;
 use assay_correction::channel::Settings;
 use assay_correction::{PolicyError, Rates};
 use assay_engine::{ChannelSettings, Policies};
+use assay_worker::Wall;
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
@@ -45,8 +45,8 @@ pub struct Config {
     /// What bounds grading.
     pub engine: Engine,
     /// Where untrusted work runs.
-    pub cells: Cells,
-    /// Where queries run that cells cannot.
+    pub sandbox_workers: SandboxWorkers,
+    /// Where queries run that workers cannot.
     pub sql: Sql,
     /// What is known of verifiers' noise.
     pub channels: Channels,
@@ -177,25 +177,25 @@ impl Default for Engine {
     }
 }
 
-/// `[cells]`
+/// `[sandbox_workers]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Cells {
-    /// Cells of each kind, and requests of untrusted work at once; 0 for one per core.
+pub struct SandboxWorkers {
+    /// Workers of each kind, and requests of untrusted work at once; 0 for one per core.
     pub count: usize,
     /// Folder of the images; empty for `assay/images` in the user's cache folder.
     #[serde(serialize_with = "printed")]
     pub images: PathBuf,
-    /// Binary that cells are started from; empty for this one.
+    /// Binary that workers are started from; empty for this one.
     #[serde(serialize_with = "printed")]
     pub program: PathBuf,
-    /// Requests after which a cell is replaced.
+    /// Requests after which a worker is replaced.
     pub uses: u32,
-    /// Kernel mechanisms that must confine cells; the node does not start without them.
+    /// Kernel mechanisms that must confine workers; the node does not start without them.
     pub require: Vec<Wall>,
 }
 
-impl Default for Cells {
+impl Default for SandboxWorkers {
     fn default() -> Self {
         Self {
             count: 0,
@@ -411,8 +411,8 @@ impl Config {
         }
         let mut config =
             parse(&table).map_err(|message| ConfigError::Invalid { origin, message })?;
-        if config.cells.images.as_os_str().is_empty() {
-            config.cells.images = cache.join("assay").join("images");
+        if config.sandbox_workers.images.as_os_str().is_empty() {
+            config.sandbox_workers.images = cache.join("assay").join("images");
         }
         Ok(Loaded { config, unknown })
     }
@@ -517,8 +517,8 @@ fn parse(table: &Table) -> Result<Config, String> {
         ));
     }
     config.server.check()?;
-    if config.cells.uses == 0 {
-        return Err("`cells.uses` is at least 1".to_owned());
+    if config.sandbox_workers.uses == 0 {
+        return Err("`sandbox_workers.uses` is at least 1".to_owned());
     }
     let postgres = config.sql.postgres.reveal();
     if !postgres.is_empty()
@@ -669,10 +669,10 @@ mod tests {
         let config = Config::default();
         let mut read = load(&config.to_toml(), &[], Vec::new()).unwrap();
         assert!(
-            read.cells.images.ends_with("assay/images"),
+            read.workers.images.ends_with("assay/images"),
             "an empty folder is the user's cache"
         );
-        read.cells.images = PathBuf::new();
+        read.workers.images = PathBuf::new();
         assert_eq!(read, config);
     }
 

@@ -7,7 +7,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 /// runtime.
 const OF_NODE: usize = 64;
 
-/// Files for each cell: its pipes and its process descriptor.
+/// Files for each worker: its pipes and its process descriptor.
 const OF_CELL: usize = 4;
 
 /// Fraction of the limit that is reserved for everything else, and the number of files at which it
@@ -35,11 +35,11 @@ pub fn raise_limit() {
 
 /// The limit on connections: the configured number, unless it is 0 or more than the limit on open
 /// files allows.
-pub(crate) fn connections(configured: usize, cells: usize, pools: usize) -> usize {
+pub(crate) fn connections(configured: usize, workers: usize, pools: usize) -> usize {
     let limit = getrlimit(Resource::Nofile)
         .current
         .and_then(|limit| usize::try_from(limit).ok());
-    let room = room(limit.unwrap_or(usize::MAX), cells, pools);
+    let room = room(limit.unwrap_or(usize::MAX), workers, pools);
     match configured {
         0 => room.min(MOST_CONNECTIONS),
         configured if configured > room => {
@@ -56,9 +56,9 @@ pub(crate) fn connections(configured: usize, cells: usize, pools: usize) -> usiz
 }
 
 /// The number of files that are left for connections.
-fn room(limit: usize, cells: usize, pools: usize) -> usize {
+fn room(limit: usize, workers: usize, pools: usize) -> usize {
     let needed = OF_NODE
-        .saturating_add(cells.saturating_mul(OF_CELL))
+        .saturating_add(workers.saturating_mul(OF_CELL))
         .saturating_add(pools);
     limit
         .saturating_sub(needed.max((limit / KEPT_SHARE).min(KEPT_ENOUGH)))

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_api::{Api, ApiLimits, ApiParts, ConnectionLimits};
-use assay_cell::{CellError, Confinement, Wall};
 use assay_core::execution::Execute;
 use assay_core::reward_model::{ModelError, RewardModels};
 use assay_core::store::Store;
@@ -15,6 +14,7 @@ use assay_correction::PolicyError;
 use assay_engine::{Engine, EngineParts, LAST_REPLIES, Limits, RECORD_CLOSE};
 use assay_store::{DurableStore, OpenError, StoreOptions};
 use assay_weights::LoadError;
+use assay_worker::{Confinement, Wall, WorkerError};
 use tokio::net::TcpListener;
 
 use crate::sandboxes::Sandboxes;
@@ -53,19 +53,21 @@ pub enum NodeError {
     /// The system refuses threads.
     #[error("cannot start the worker threads: {0}")]
     Workers(std::io::Error),
-    /// This binary cannot be found, which cells are started from.
-    #[error("cannot find the binary that cells are started from: {0}; name it in `cells.program`")]
-    Cells(std::io::Error),
-    /// The kernel does not confine cells as the configuration requires.
+    /// This binary cannot be found, which workers are started from.
     #[error(
-        "this machine cannot confine cells with {}, which `cells.require` lists; enable it or \
+        "cannot find the binary that workers are started from: {0}; name it in `sandbox_workers.program`"
+    )]
+    WorkerPool(std::io::Error),
+    /// The kernel does not confine workers as the configuration requires.
+    #[error(
+        "this machine cannot confine workers with {}, which `sandbox_workers.require` lists; enable it or \
          remove it from the list",
         names(.0)
     )]
     Unconfined(Vec<Wall>),
-    /// Cells did not report their confinement.
-    #[error("cells did not report their confinement: {0}")]
-    Silent(CellError),
+    /// Workers did not report their confinement.
+    #[error("workers did not report their confinement: {0}")]
+    Silent(WorkerError),
     /// The address cannot be listened on.
     #[error("cannot listen on `{address}`: {error}; choose another with `--listen`")]
     Listen {
@@ -106,7 +108,8 @@ impl Node {
         config: Config,
         others: Vec<Arc<dyn Grader>>,
     ) -> Result<Self, NodeError> {
-        let sandboxes = Sandboxes::open(&config.cells, &config.sql).map_err(NodeError::Cells)?;
+        let sandboxes =
+            Sandboxes::open(&config.sandbox_workers, &config.sql).map_err(NodeError::WorkerPool)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let models: Arc<dyn RewardModels> = Arc::new(models::open(&config.reward_models, &clock)?);
         let graders = graders::graders(&sandboxes, Arc::clone(&models));
@@ -124,7 +127,7 @@ impl Node {
             completion_bytes: config.engine.completion_bytes,
             prepared_bytes: config.engine.prepared_bytes,
             outcome_bytes: config.engine.outcome_bytes,
-            in_cells: 2 * sandboxes.count(),
+            in_workers: 2 * sandboxes.count(),
             ..defaults
         };
         let policies = config
@@ -186,11 +189,11 @@ impl Node {
         self.models.as_ref()
     }
 
-    /// How cells are confined.
+    /// How workers are confined.
     ///
     /// # Errors
-    /// [`CellError`] when no cell answers.
-    pub async fn confinement(&self) -> Result<Confinement, CellError> {
+    /// [`WorkerError`] when no worker answers.
+    pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
         self.sandboxes.confinement().await
     }
 
@@ -258,13 +261,13 @@ impl Node {
         stop: impl Future<Output = ()> + Send + 'static,
     ) -> Result<(), NodeError> {
         let api = self.api()?;
-        // Before there is load. If a cell cannot be started, the items that need it report the
+        // Before there is load. If a worker cannot be started, the items that need it report the
         // error.
         if let Err(error) = self.sandboxes.start() {
-            tracing::warn!(%error, "cells cannot be started");
+            tracing::warn!(%error, "workers cannot be started");
         }
-        if !self.config.cells.require.is_empty() {
-            check_confinement(&self.sandboxes, &self.config.cells.require).await?;
+        if !self.config.sandbox_workers.require.is_empty() {
+            check_confinement(&self.sandboxes, &self.config.sandbox_workers.require).await?;
         }
         let warming = tokio::spawn(self.warm_up());
         let loading = tokio::spawn({
@@ -312,14 +315,14 @@ impl Node {
                 check_confinement(&sandboxes, &[])
             );
             if let Err(error) = confined {
-                tracing::warn!(%error, "the confinement of cells is unknown");
+                tracing::warn!(%error, "the confinement of workers is unknown");
             }
             warming.store(false, Ordering::Release);
             tracing::info!("ready to grade");
         }
     }
 
-    /// Lets running batches finish within `server.shutdown_seconds`, then kills the cells, rejects
+    /// Lets running batches finish within `server.shutdown_seconds`, then kills the workers, rejects
     /// pending model requests, and closes the record.
     async fn finish(&self) {
         self.engine
@@ -373,7 +376,7 @@ async fn check_confinement(sandboxes: &Sandboxes, required: &[Wall]) -> Result<(
     if !missing.is_empty() {
         tracing::warn!(
             missing = names(&missing),
-            "this machine cannot confine cells fully"
+            "this machine cannot confine workers fully"
         );
     }
     Ok(())

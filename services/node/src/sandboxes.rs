@@ -1,4 +1,4 @@
-//! Where untrusted work runs: the pools of cells, the images they have, and the operator's database
+//! Where untrusted work runs: the pools of workers, the images they have, and the operator's database
 //! server.
 
 mod role;
@@ -7,14 +7,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use assay_cell::program::ImageInfo;
-use assay_cell::query::{self, Server};
-use assay_cell::{CellError, CellOptions, Cells, Confinement, Words};
 use assay_code::Programs;
 use assay_core::execution::{Execute, Execution};
 use assay_sql::Queries;
 use assay_sqlbox::{Postgres, PostgresOptions};
 use assay_wasm::{Folder, ImageError, LANGUAGES};
+pub use assay_worker::program::ImageInfo;
+use assay_worker::query::{self, Server};
+use assay_worker::{Confinement, WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 use futures::future::join_all;
 
 use crate::config;
@@ -35,25 +35,25 @@ fn empty_program(language: &str) -> Execution {
     }
 }
 
-/// The cells of a node and what they can run.
+/// The workers of a node and what they can run.
 #[derive(Clone)]
 pub struct Sandboxes {
-    /// Programs in cells.
+    /// Programs in workers.
     pub programs: Programs,
-    /// Queries in cells, and on a database server if one is configured.
+    /// Queries in workers, and on a database server if one is configured.
     pub queries: Queries,
-    /// Programs and queries have separate cells, because C code reads hostile database images.
-    for_programs: Cells,
-    for_queries: Cells,
+    /// Programs and queries have separate workers, because C code reads hostile database images.
+    for_programs: WorkerPool,
+    for_queries: WorkerPool,
     languages: Vec<String>,
 }
 
 impl Sandboxes {
-    /// The cells and the server this configuration asks for. None is started or reached yet.
+    /// The workers and the server this configuration asks for. None is started or reached yet.
     ///
     /// # Errors
-    /// When this binary cannot be found, which a cell is started from.
-    pub fn open(config: &config::Cells, sql: &config::Sql) -> std::io::Result<Self> {
+    /// When this binary cannot be found, which a worker is started from.
+    pub fn open(config: &config::WorkerPool, sql: &config::Sql) -> std::io::Result<Self> {
         let program = if config.program.as_os_str().is_empty() {
             std::env::current_exe()?
         } else {
@@ -67,14 +67,14 @@ impl Sandboxes {
         };
         let options = |work: Work| {
             let arguments = work.arguments(&config.require);
-            CellOptions {
+            WorkerOptions {
                 program: program.clone(),
                 arguments,
                 count,
                 uses: config.uses,
             }
         };
-        let for_programs = Cells::new(options(Work::Programs(config.images.clone())));
+        let for_programs = WorkerPool::new(options(Work::Programs(config.images.clone())));
         let for_queries = for_programs.sibling(options(Work::Queries));
         let images = images(config);
         let languages = images.iter().map(|image| image.language.clone()).collect();
@@ -101,24 +101,24 @@ impl Sandboxes {
         self.for_programs.count() + self.for_queries.count()
     }
 
-    /// How cells are confined.
+    /// How workers are confined.
     ///
     /// # Errors
-    /// [`CellError`] when no cell answers.
-    pub async fn confinement(&self) -> Result<Confinement, CellError> {
+    /// [`WorkerError`] when no worker answers.
+    pub async fn confinement(&self) -> Result<Confinement, WorkerError> {
         self.for_queries.confinement().await
     }
 
-    /// Kills all cells; running requests fail.
+    /// Kills all workers; running requests fail.
     pub async fn stop(&self) {
         tokio::join!(self.for_programs.stop(), self.for_queries.stop());
     }
 
-    /// Starts the cells.
+    /// Starts the workers.
     ///
     /// # Errors
-    /// [`CellError::Start`].
-    pub fn start(&self) -> Result<(), CellError> {
+    /// [`WorkerError::Start`].
+    pub fn start(&self) -> Result<(), WorkerError> {
         if self.languages.is_empty() {
             tracing::warn!(
                 "no image is built, so programs are not graded; `make images` builds them"
@@ -128,29 +128,29 @@ impl Sandboxes {
         self.for_queries.warm()
     }
 
-    /// Runs an empty program of each language and an empty query in every cell, so that no client
-    /// request has to wait until a cell maps an image or compiles its first module.
+    /// Runs an empty program of each language and an empty query in every worker, so that no client
+    /// request has to wait until a worker maps an image or compiles its first module.
     pub async fn warm(&self) {
-        let cells = 0..self.count();
+        let workers = 0..self.count();
         for language in &self.languages {
-            let runs = cells
+            let runs = workers
                 .clone()
                 .map(|_| self.programs.execute(empty_program(language)));
             for run in join_all(runs).await {
                 if let Err(error) = run {
-                    tracing::warn!(language, %error, "warm-up failed: a cell could not run an \
+                    tracing::warn!(language, %error, "warm-up failed: a worker could not run an \
                         empty program");
                 }
             }
         }
-        let queries = cells.map(|_| async {
+        let queries = workers.map(|_| async {
             self.for_queries
                 .ask(&query::Request::probe(), WARM_UP)
                 .await
         });
         for reply in join_all(queries).await {
             if let Err(error) = reply {
-                tracing::warn!(%error, "warm-up failed: a cell could not run an empty query");
+                tracing::warn!(%error, "warm-up failed: a worker could not run an empty query");
             }
         }
     }
@@ -171,7 +171,7 @@ fn server(config: &config::Sql) -> Option<Arc<dyn Server>> {
 
 /// The images this configuration has.
 #[must_use]
-pub fn images(config: &config::Cells) -> Vec<ImageInfo> {
+pub fn images(config: &config::WorkerPool) -> Vec<ImageInfo> {
     Folder::new(&config.images).installed()
 }
 
@@ -180,7 +180,7 @@ pub fn images(config: &config::Cells) -> Vec<ImageInfo> {
 /// # Errors
 /// [`ImageError`], also for a language there can be no image of.
 pub fn build_image(
-    config: &config::Cells,
+    config: &config::WorkerPool,
     language: &str,
     interpreter: &Path,
 ) -> Result<(), ImageError> {

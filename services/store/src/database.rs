@@ -169,7 +169,7 @@ pub(crate) trait Snapshot: Send {
         named: &'a [Arc<str>],
     ) -> BoxFuture<'a, Result<HashMap<Arc<str>, RunTotals>, DatabaseError>>;
 
-    /// What is counted of a run, by stretches of `width` steps.
+    /// What is counted of a run, by buckets of `width` steps.
     fn run_steps<'a>(
         &'a mut self,
         run: &'a str,

@@ -35,7 +35,7 @@ pub(crate) struct Sources<'s> {
     pub(crate) pending: &'s Pending,
     pub(crate) database: &'s dyn Database,
     /// How long a read of pairs waits for those that are on their way into the database.
-    pub(crate) patience: Duration,
+    pub(crate) timeout: Duration,
 }
 
 impl Sources<'_> {
@@ -278,7 +278,7 @@ impl Sources<'_> {
         after: u64,
         limit: u32,
     ) -> Result<PairPage, StoreError> {
-        tokio::time::timeout(self.patience, self.pending.events_forgotten())
+        tokio::time::timeout(self.timeout, self.pending.events_forgotten())
             .await
             .map_err(|_| {
                 StoreError::Unavailable(

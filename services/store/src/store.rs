@@ -233,7 +233,7 @@ impl DurableStore {
         Sources {
             pending: &self.pending,
             database: self.database.as_ref(),
-            patience: self.read_timeout,
+            timeout: self.read_timeout,
         }
     }
 

@@ -64,7 +64,7 @@ impl Loaded {
         let texts = |grade: &GradeRecord| -> usize {
             let json = [
                 &grade.components_json,
-                &grade.composition_json,
+                &grade.reward_breakdown_json,
                 &grade.steps_json,
                 &grade.measures_json,
                 &grade.evidence_json,

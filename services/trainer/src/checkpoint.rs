@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 use assay_core::Visit;
-use assay_policy::Policy;
+use assay_policy::PolicyModel;
 use assay_policy::optimiser::AdamW;
 use assay_weights::save;
 use candle_core::{Device, Tensor};
@@ -120,8 +120,8 @@ impl Checkpoints {
     pub fn write(
         &self,
         state: &State,
-        policy: &Policy,
-        reference: Option<&Policy>,
+        policy: &PolicyModel,
+        reference: Option<&PolicyModel>,
         optimiser: &AdamW,
         tokenizer: &Path,
     ) -> anyhow::Result<PathBuf> {
@@ -155,7 +155,7 @@ impl Checkpoints {
 ///
 /// # Errors
 /// Which file cannot be written.
-pub fn write_model(policy: &Policy, tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
+pub fn write_model(policy: &PolicyModel, tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
     policy.save(place)?;
     policy.save_adapters(place)?;
     copy_tokenizer(tokenizer, place)
@@ -186,7 +186,7 @@ pub fn copy_tokenizer(tokenizer: &Path, place: &Path) -> anyhow::Result<()> {
 pub fn read(
     place: &Path,
     setup: &str,
-    policy: &Policy,
+    policy: &PolicyModel,
     optimiser: &mut AdamW,
 ) -> anyhow::Result<(State, Option<PathBuf>)> {
     let bytes = fs::read(place.join(STATE))

@@ -136,10 +136,10 @@ pub struct Rewards {
     /// One of its policies. Default: none, the score is the reward.
     pub policy: Option<String>,
     /// One of its statistics of groups, whose number is the advantage: with `advantage = {
-    /// estimator = "coefficient" }`.
+    /// estimator = "service" }`.
     pub statistic: Option<String>,
     /// Seconds a service that is away is waited for. Default: 300.
-    pub patience_s: u64,
+    pub timeout_s: u64,
     /// Each completion is sent with its number, as `meta.sample`: equal completions are then graded
     /// one by one. Default: no.
     pub numbered: bool,
@@ -155,7 +155,7 @@ impl Default for Rewards {
             server,
             policy: None,
             statistic: None,
-            patience_s: 300,
+            timeout_s: 300,
             numbered: false,
             shuffled: false,
         }
@@ -348,7 +348,7 @@ impl Config {
         let compares = matches!(
             self.objective.advantage,
             Advantage::Group { .. }
-                | Advantage::Coefficient {}
+                | Advantage::Service {}
                 | Advantage::Best { .. }
                 | Advantage::Traces { .. }
         );
@@ -385,11 +385,11 @@ impl Config {
             return Err("`training.effective_share` is above 0 and at most 1".to_owned());
         }
         if self.rewards.statistic.is_some()
-            && !matches!(self.objective.advantage, Advantage::Coefficient {})
+            && !matches!(self.objective.advantage, Advantage::Service {})
         {
             return Err(
                 "`rewards.statistic` is used by `objective.advantage = { estimator = \
-                        \"coefficient\" }` only"
+                        \"advantage\" }` only"
                     .to_owned(),
             );
         }
@@ -404,7 +404,7 @@ impl Config {
                 return Err(format!(
                     "`objective.advantage` names `{}`, which needs the rates of the service's \
                      channels: ask the service for it by `rewards.statistic = \"{0}\"` with \
-                     `objective.advantage = {{ estimator = \"coefficient\" }}`",
+                     `objective.advantage = {{ estimator = \"service\" }}`",
                     name.name()
                 ));
             }
@@ -541,7 +541,7 @@ mod tests {
                 "objective.advantage={ estimator = \"named\", name = \"gain\" }",
                 "rewards.statistic",
             ),
-            ("rewards.statistic=gain", "coefficient"),
+            ("rewards.statistic=gain", "advantage"),
             ("run.x=1", "no section"),
             ("optimiser.eps=0", "eps"),
         ] {

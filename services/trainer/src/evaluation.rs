@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use assay_policy::{Policy, Sampling};
+use assay_policy::{PolicyModel, Sampling};
 use tokio::runtime::Handle;
 
 use crate::config::Config;
@@ -20,7 +20,7 @@ const EXAMINE: u64 = 0x65_7861_6d69_6e65;
 /// A policy before its examiner.
 pub struct Examination<'a> {
     /// Who is examined.
-    pub policy: &'a Policy,
+    pub policy: &'a PolicyModel,
     /// Its tokenizer.
     pub tokens: &'a Tokens,
     /// The prompts.

@@ -23,8 +23,8 @@ pub struct Mark {
     pub reward: Option<f64>,
     /// Whether it passed.
     pub pass: Option<bool>,
-    /// The number to use as the advantage: the statistic that was asked for, or the coefficient.
-    pub coefficient: Option<f64>,
+    /// The number to use as the advantage: the statistic that was asked for, or the advantage.
+    pub advantage: Option<f64>,
     /// Weight in the loss; 1 unless the service's policy says otherwise.
     pub weight: f64,
 }
@@ -121,10 +121,10 @@ fn collect(groups: Vec<Group>, judgement: &Judgement, named: bool) -> Experience
         score: judged.score,
         reward: judged.reward,
         pass: judged.pass,
-        coefficient: if named {
+        advantage: if named {
             judged.advantage
         } else {
-            judged.coefficient
+            judged.advantage
         },
         weight: judged.weight.unwrap_or(1.0),
     };
@@ -217,7 +217,7 @@ impl Experience {
                 rewards: vec![mark.reward],
                 pass: mark.pass,
                 tokens: rollout.tokens.len(),
-                coefficient: mark.coefficient,
+                advantage: mark.advantage,
                 ..Sample::default()
             })
             .collect();

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use anyhow::Context;
 use assay_objective::{Batch, Current, Metrics, Objective, Totals, staleness};
 use assay_policy::optimiser::{AdamW, StepFacts};
-use assay_policy::{Batch as Texts, Graph, Policy, Scored, Text};
+use assay_policy::{Batch as Texts, Graph, PolicyModel, Scored, Text};
 use candle_core::{DType, Tensor};
 
 /// A completion as it is learned from.
@@ -42,9 +42,9 @@ pub struct Pieces {
 /// What learns, and towards what.
 pub struct Learner<'a> {
     /// The policy.
-    pub policy: &'a Policy,
+    pub policy: &'a PolicyModel,
     /// The policy the objective stays near, where it asks for one.
-    pub reference: Option<&'a Policy>,
+    pub reference: Option<&'a PolicyModel>,
     /// What is minimised.
     pub objective: &'a Objective,
     /// Temperature the log-probabilities are taken under.
@@ -204,7 +204,7 @@ impl Learner<'_> {
     #[expect(clippy::type_complexity, reason = "two lists of rows")]
     fn scores(
         &self,
-        by: &Policy,
+        by: &PolicyModel,
         rows: &[Row],
         pieces: Pieces,
     ) -> anyhow::Result<(Vec<Vec<f32>>, Vec<Vec<f32>>)> {
@@ -351,7 +351,7 @@ impl Learner<'_> {
 /// # Errors
 /// The loss does not depend on a parameter.
 pub fn add_gradients(
-    policy: &Policy,
+    policy: &PolicyModel,
     loss: &Tensor,
     graph: Graph,
     sums: &mut BTreeMap<String, Tensor>,

@@ -10,7 +10,7 @@ use clap::Parser;
 use crate::arguments::Arguments;
 
 fn main() -> ExitCode {
-    // Before anything else: a cell of an embedded service is this binary in another role.
+    // Before anything else: a worker of an embedded service is this binary in another role.
     assay_node::sandboxes::answer_role().unwrap_or_else(|| commands::run(Arguments::parse()))
 }
 

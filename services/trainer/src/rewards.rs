@@ -38,7 +38,7 @@ pub struct Settings {
     /// larger than this is sent alone.
     pub batch_items: usize,
     /// How long a service that is away is waited for before the run ends.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// Longest wait for one answer; after it the service counts as away, and the same request is
     /// sent again.
     pub answer: Duration,
@@ -52,7 +52,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             batch_items: 4_096,
-            patience: Duration::from_secs(300),
+            timeout: Duration::from_secs(300),
             answer: Duration::from_secs(600),
             shuffled: None,
         }
@@ -111,7 +111,7 @@ impl Rewards {
     /// # Errors
     /// [`RewardsError::Address`].
     pub fn served(url: &str, settings: Settings) -> Result<Self, RewardsError> {
-        // One loop waits for the service: the one below, which has patience and says so.
+        // One loop waits for the service: the one below, which has timeout and says so.
         let never = Retry {
             times: 0,
             ..Retry::default()
@@ -359,7 +359,7 @@ impl Rewards {
         }
     }
 
-    /// Makes a call until it is answered or patience ends, with pauses that grow from 0.2 to 20 s.
+    /// Makes a call until it is answered or timeout ends, with pauses that grow from 0.2 to 20 s.
     async fn patiently<T, F: Future<Output = Result<T, CallError>>>(
         &self,
         call: impl Fn() -> F,
@@ -384,19 +384,19 @@ impl Rewards {
             if away.is_none() {
                 tracing::warn!(
                     reason,
-                    patience_s = self.settings.patience.as_secs(),
+                    timeout_s = self.settings.timeout.as_secs(),
                     "the service is away; waiting"
                 );
             }
             let since = *away.get_or_insert_with(Instant::now);
-            let left = self.settings.patience.saturating_sub(since.elapsed());
+            let left = self.settings.timeout.saturating_sub(since.elapsed());
             let Some(pause) = self.retry.pause(tries, None).filter(|_| !left.is_zero()) else {
                 return Err(RewardsError::Away {
                     waited: since.elapsed(),
                     reason,
                 });
             };
-            // The last try is made when patience ends, not a pause after it.
+            // The last try is made when timeout ends, not a pause after it.
             tokio::time::sleep(pause.min(left)).await;
             tries += 1;
         }

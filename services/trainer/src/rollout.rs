@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context;
-use assay_policy::{Policy, Sampling, Wanted, generate};
+use assay_policy::{PolicyModel, Sampling, Wanted, generate};
 use serde::{Deserialize, Serialize};
 
 use crate::data::{Item, Pick, Source};
@@ -70,7 +70,7 @@ pub fn item(source: &dyn Source, index: u64) -> anyhow::Result<Item> {
 ///
 /// # Errors
 /// It has no tokens, a part of it has none, or there is no room behind it for a completion.
-pub fn read(item: &Item, tokens: &Tokens, policy: &Policy) -> anyhow::Result<Vec<u32>> {
+pub fn read(item: &Item, tokens: &Tokens, policy: &PolicyModel) -> anyhow::Result<Vec<u32>> {
     let prompt = tokens
         .encode(&item.prompt)
         .with_context(|| format!("the prompt with the key `{}`", item.key))?;
@@ -90,7 +90,7 @@ pub fn read(item: &Item, tokens: &Tokens, policy: &Policy) -> anyhow::Result<Vec
 /// # Errors
 /// A prompt that is not there or has no tokens, no room on the device.
 pub fn write(
-    policy: &Policy,
+    policy: &PolicyModel,
     tokens: &Tokens,
     source: &dyn Source,
     sampling: &Sampling,

@@ -13,7 +13,7 @@ use anyhow::{Context, anyhow};
 use assay_core::{Clock, Hash, Visit};
 use assay_objective::Advantage;
 use assay_policy::optimiser::AdamW;
-use assay_policy::{Policy, PolicyOptions};
+use assay_policy::{PolicyModel, PolicyModelOptions};
 use candle_core::{DType, Device};
 use tokio::runtime::Handle;
 
@@ -215,8 +215,8 @@ struct Course<'a> {
     run: Run<'a>,
     setup: String,
     writer: Writer<'a>,
-    policy: Policy,
-    reference: Option<Policy>,
+    policy: PolicyModel,
+    reference: Option<PolicyModel>,
     own_reference: bool,
     optimiser: AdamW,
     step: u64,
@@ -234,11 +234,11 @@ impl<'a> Course<'a> {
     ) -> anyhow::Result<Self> {
         let config = run.config;
         let path = &config.policy.path;
-        let options = PolicyOptions {
+        let options = PolicyModelOptions {
             lora: config.policy.lora.clone(),
             seed: config.seed,
         };
-        let policy = Policy::open(path, run.device, DType::F32, &options)?;
+        let policy = PolicyModel::open(path, run.device, DType::F32, &options)?;
         let mut optimiser = AdamW::new(config.optimiser.clone(), policy.parameters())?;
         let setup = run.setup()?;
         for item in (0..run.source.size().unwrap_or(LOOKED_AT).min(LOOKED_AT))
@@ -253,8 +253,13 @@ impl<'a> Course<'a> {
         let reference = if config.objective.needs().reference {
             let place = own.unwrap_or_else(|| path.clone());
             Some(
-                Policy::open(&place, run.device, DType::F32, &PolicyOptions::default())?
-                    .snapshot()?,
+                PolicyModel::open(
+                    &place,
+                    run.device,
+                    DType::F32,
+                    &PolicyModelOptions::default(),
+                )?
+                .snapshot()?,
             )
         } else {
             None
@@ -343,7 +348,11 @@ impl<'a> Course<'a> {
 
     /// Learns from a batch while a later one is written by the policy as it was before. Once begun,
     /// both are finished: a run that ends between them could not go on as if it had not.
-    fn learn_beside(&mut self, batch: &Experience, snapshot: &Policy) -> anyhow::Result<Values> {
+    fn learn_beside(
+        &mut self,
+        batch: &Experience,
+        snapshot: &PolicyModel,
+    ) -> anyhow::Result<Values> {
         let (of, version) = (self.step + self.run.config.rollout.staleness, self.step);
         let (lesson, policy) = (self.lesson(batch)?, &self.policy);
         let (writer, optimiser) = (&mut self.writer, &mut self.optimiser);
@@ -473,8 +482,8 @@ impl<'a> Course<'a> {
 
 fn learner<'a>(
     config: &'a Config,
-    policy: &'a Policy,
-    reference: Option<&'a Policy>,
+    policy: &'a PolicyModel,
+    reference: Option<&'a PolicyModel>,
 ) -> Learner<'a> {
     let temperature = config.rollout.sampling.scoring_temperature();
     Learner {

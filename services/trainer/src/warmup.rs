@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context;
 use assay_core::Random;
 use assay_policy::optimiser::AdamW;
-use assay_policy::{Batch, Policy, Text};
+use assay_policy::{Batch, PolicyModel, Text};
 use candle_core::Tensor;
 
 use crate::config::Config;
@@ -26,7 +26,7 @@ const SOLUTION: u64 = 0x736f_6c75_7469_6f6e;
 /// No prompt has a solution, no room on the device.
 pub fn warm_up(
     config: &Config,
-    policy: &Policy,
+    policy: &PolicyModel,
     tokens: &Tokens,
     source: &dyn Source,
     stop: &AtomicBool,
@@ -62,7 +62,7 @@ pub fn warm_up(
 /// Mean negative log-likelihood of the tokens of completions, with its gradients, by pieces of so
 /// many tokens.
 fn likelihood(
-    policy: &Policy,
+    policy: &PolicyModel,
     texts: &[Text<'_>],
     micro_tokens: usize,
 ) -> anyhow::Result<(f64, BTreeMap<String, Tensor>)> {
@@ -94,7 +94,7 @@ fn likelihood(
 
 /// Prompts with their solutions and the token that ends them.
 fn texts(
-    policy: &Policy,
+    policy: &PolicyModel,
     tokens: &Tokens,
     source: &dyn Source,
 ) -> anyhow::Result<Vec<(Vec<u32>, Vec<u32>)>> {

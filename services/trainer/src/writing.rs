@@ -3,7 +3,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use assay_policy::Policy;
+use assay_policy::PolicyModel;
 
 use crate::config::Config;
 use crate::data::{Selection, Source, keep};
@@ -42,7 +42,7 @@ impl Writer<'_> {
     /// A prompt that cannot be read, no room on the device, the service is away or refuses.
     pub fn batch(
         &mut self,
-        policy: &Policy,
+        policy: &PolicyModel,
         step: u64,
         version: u64,
         stop: &AtomicBool,
@@ -57,7 +57,7 @@ impl Writer<'_> {
 
     fn rounds(
         &mut self,
-        policy: &Policy,
+        policy: &PolicyModel,
         step: u64,
         version: u64,
         stop: &AtomicBool,
@@ -113,7 +113,7 @@ impl Writer<'_> {
     /// So many groups that are done: those left open before first.
     fn written(
         &mut self,
-        policy: &Policy,
+        policy: &PolicyModel,
         needed: usize,
         version: u64,
         stop: &AtomicBool,

@@ -239,7 +239,7 @@ fn what_cannot_be_meant_is_refused_with_a_word_on_it() {
         "--output",
         "away",
         "--set",
-        "rewards.patience_s=0",
+        "rewards.timeout_s=0",
     ];
     assert!(trainer(folder.path(), &away).unwrap_err().contains("away"));
 }

@@ -60,10 +60,10 @@ pub struct GradeBody {
     /// The reward.
     pub reward: Option<f64>,
     /// Number that was to be used as the advantage; null in streams.
-    pub coefficient: Option<f64>,
+    pub advantage: Option<f64>,
     /// How the policy made the reward; null for the default policy.
     #[schema(value_type = Option<Object>)]
-    pub composition: Value,
+    pub reward_breakdown: Value,
     /// Checks and nested tasks.
     #[schema(value_type = Vec<Object>)]
     pub components: Value,
@@ -128,8 +128,8 @@ impl From<&GradeRecord> for GradeBody {
             appeal: record.appeal.as_ref().map(AppealBody::from),
             score_after_appeal: record.score_after_appeal,
             reward: record.reward,
-            coefficient: record.coefficient,
-            composition: json(&record.composition_json, || Value::Null),
+            advantage: record.advantage,
+            reward_breakdown: json(&record.reward_breakdown_json, || Value::Null),
             components: json(&record.components_json, || Value::Array(Vec::new())),
             steps: json(&record.steps_json, || Value::Array(Vec::new())),
             measures: json(&record.measures_json, || {

@@ -71,13 +71,13 @@ pub struct ResultBody<'a> {
     /// How the policy made the reward: `terms` in the order they acted, and `weight`, `tag`,
     /// `label`, `steps`, `missing` where there are any; null where it is the outcome as it is.
     #[schema(value_type = Option<Object>)]
-    pub composition: Option<Composition<'a>>,
+    pub reward_breakdown: Option<RewardBreakdown<'a>>,
     /// Number to use as the advantage; null when the group has fewer than two graded members, and
     /// in streams.
-    pub coefficient: Option<f64>,
-    /// How the coefficient was made.
+    pub advantage: Option<f64>,
+    /// How the advantage was made.
     #[schema(value_type = Option<String>)]
-    pub coefficient_rule: Option<Cow<'a, str>>,
+    pub advantage_estimator: Option<Cow<'a, str>>,
     /// Checks beside the task, and nested tasks.
     #[schema(value_type = Vec<ComponentBody>)]
     pub components: Vec<ComponentBody<'a>>,
@@ -106,28 +106,28 @@ pub struct ResultBody<'a> {
 
 /// How a policy made a reward, as JSON that is written once and not read on the way.
 #[derive(Debug, Clone)]
-pub struct Composition<'a>(Cow<'a, RawValue>);
+pub struct RewardBreakdown<'a>(Cow<'a, RawValue>);
 
-impl<'a> From<&'a RawValue> for Composition<'a> {
+impl<'a> From<&'a RawValue> for RewardBreakdown<'a> {
     fn from(json: &'a RawValue) -> Self {
         Self(Cow::Borrowed(json))
     }
 }
 
-impl PartialEq for Composition<'_> {
+impl PartialEq for RewardBreakdown<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
     }
 }
 
-impl Serialize for Composition<'_> {
+impl Serialize for RewardBreakdown<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
 /// Through a tree: a raw value cannot be read where the type of a line is looked for first.
-impl<'de> Deserialize<'de> for Composition<'_> {
+impl<'de> Deserialize<'de> for RewardBreakdown<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let tree = Value::deserialize(deserializer)?;
         to_raw_value(&tree)

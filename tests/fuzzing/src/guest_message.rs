@@ -3,8 +3,8 @@
 //! Properties: a message is within the bytes it was read from, and its header within the limit;
 //! names and blobs are unchanged by a round trip; reading is deterministic.
 
-use assay_cell::program::End;
 use assay_wasm::fuzzing::{MAX_HEADER, end, read, write};
+use assay_worker::program::End;
 
 /// A replacement character takes three bytes for one that is not UTF-8.
 const LONGEST_CHARACTER: usize = 3;

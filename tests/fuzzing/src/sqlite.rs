@@ -5,9 +5,9 @@
 
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
-use assay_cell::fuzzing::{reply, write};
-use assay_cell::query::{Build, End, Image, Limits, Ran, Reply, Request, Run, Table};
 use assay_sqlbox::Databases;
+use assay_worker::fuzzing::{reply, write};
+use assay_worker::query::{Build, End, Image, Limits, Ran, Reply, Request, Run, Table};
 use serde_bytes::ByteBuf;
 
 const SCRIPT: &str = "create table t(a integer primary key, b text, c real, d blob);

@@ -3,9 +3,9 @@
 //! Properties: node and worker read the same frame; a message is unchanged by a round trip; rows
 //! have as many cells as they claim, and keys are columns of their table.
 
-use assay_cell::fuzzing::{frame, read, receive, reply, request, write};
-use assay_cell::query::{End, Reply, Rows};
-use assay_cell::{Words, program, query};
+use assay_worker::fuzzing::{frame, read, receive, reply, request, write};
+use assay_worker::query::{End, Reply, Rows};
+use assay_worker::{WorkerRequest, program, query};
 use serde::Serialize;
 
 /// Bytes of the length at the head of a frame.
@@ -38,7 +38,7 @@ fn check_frames(bytes: &[u8]) {
     );
 }
 
-fn received<W: Words>(bytes: &[u8]) -> Option<W::Reply> {
+fn received<W: WorkerRequest>(bytes: &[u8]) -> Option<W::Reply> {
     reply::<W>(bytes).ok()
 }
 

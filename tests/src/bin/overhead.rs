@@ -41,7 +41,7 @@ fn settings(policy: Option<&String>) -> anyhow::Result<Vec<(&'static str, Value,
         "length": { "soft_overlong": { "max": 800, "buffer": 200 } },
         "repetition": { "tail_loop": {} },
         "diversity": { "lambda": 0.2 },
-        "coefficient": "rloo",
+        "advantage_estimator": "rloo",
     });
     let composed = policy.map_or(Ok(built_in), |json| serde_json::from_str(json))?;
     Ok(vec![

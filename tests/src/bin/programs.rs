@@ -1,5 +1,5 @@
-//! `assay-programs`: programs in cells beside native `python3 -I -S`, in one run on one machine: a
-//! trivial program's rate and latency with one cell and with two, programs that keep the processor
+//! `assay-programs`: programs in workers beside native `python3 -I -S`, in one run on one machine: a
+//! trivial program's rate and latency with one worker and with two, programs that keep the processor
 //! busy, and memory. Times of processes are processor time.
 
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
-use assay_cell::program::{
-    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
-};
-use assay_cell::{CellOptions, Cells};
 use assay_core::{Clock, SystemClock};
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_child};
+use assay_worker::program::{
+    Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
+};
+use assay_worker::{WorkerOptions, Workers};
 use clap::Parser;
 
-/// Time programs in cells beside native ones.
+/// Time programs in workers beside native ones.
 #[derive(Parser)]
 struct Arguments {
     /// Runs of the trivial program
@@ -34,7 +34,7 @@ struct Arguments {
 const TRIVIAL: &str = "print(sum(map(int, input().split())))\n";
 
 /// Longest wait for one run.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 fn main() -> anyhow::Result<ExitCode> {
     if let Some(code) = assay_node::sandboxes::answer_role() {
@@ -62,7 +62,7 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<()> {
         let rate = measured.runs as f64 / measured.wall.as_secs_f64();
         let cpu = measured.cpu.div_f64(measured.runs as f64);
         println!(
-            "{count} cell(s): {rate:.0} runs/s; processor {:.2} ms a run ({:.1} x native); ask to \
+            "{count} worker(s): {rate:.0} runs/s; processor {:.2} ms a run ({:.1} x native); ask to \
              answer p50 {:.2} ms, p99 {:.2} ms",
             millis(cpu),
             native.as_secs_f64() / cpu.as_secs_f64(),
@@ -70,12 +70,12 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<()> {
             millis(measured.p99)
         );
         println!(
-            "  memory of a cell that ran them: {:.1} MiB private",
+            "  memory of a worker that ran them: {:.1} MiB private",
             measured.private_kib as f64 / 1024.0
         );
         rates.push(rate);
     }
-    println!("two cells beside one: {:.2} x", rates[1] / rates[0]);
+    println!("two workers beside one: {:.2} x", rates[1] / rates[0]);
     busy(&python, &arguments.programs).await
 }
 
@@ -90,22 +90,22 @@ struct Measured {
 }
 
 async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
-    let cells = cells(count)?;
-    cells.warm()?;
-    let code = compile(&cells, TRIVIAL).await?;
+    let workers = workers(count)?;
+    workers.warm()?;
+    let code = compile(&workers, TRIVIAL).await?;
     let clock = SystemClock::new();
-    // Once for each cell before the clock starts.
+    // Once for each worker before the clock starts.
     for number in 0..4 * count {
-        run(&cells, &code, number).await?;
+        run(&workers, &code, number).await?;
     }
     let (started, cpu) = (clock.monotonic(), cpu_of_children());
     let lanes = (0..count).map(|lane| {
-        let (cells, code, clock) = (&cells, &code, &clock);
+        let (workers, code, clock) = (&workers, &code, &clock);
         async move {
             let mut latencies = Vec::with_capacity(runs / count);
             for number in 0..runs / count {
                 let asked = clock.monotonic();
-                let ran = run(cells, code, lane * runs + number).await?;
+                let ran = run(workers, code, lane * runs + number).await?;
                 latencies.push(clock.monotonic().saturating_sub(asked));
                 ensure!(
                     ran.end == End::Finished,
@@ -136,14 +136,14 @@ async fn trivial(count: usize, runs: usize) -> anyhow::Result<Measured> {
         p99: at(99),
         private_kib,
     };
-    cells.stop().await;
+    workers.stop().await;
     Ok(measured)
 }
 
-/// Each program of the folder, in a cell and natively.
+/// Each program of the folder, in a worker and natively.
 #[expect(clippy::print_stdout, reason = "a report is what this binary is for")]
 async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
-    let cells = cells(1)?;
+    let workers = workers(1)?;
     let mut files: Vec<PathBuf> = std::fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;
@@ -154,11 +154,11 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
     for file in &files {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read `{}`", file.display()))?;
-        let code = compile(&cells, &text).await?;
+        let code = compile(&workers, &text).await?;
         let (native, expected) = native(python, &text)?;
         let native = native.saturating_sub(start);
         let before = cpu_of_children();
-        let ran = run(&cells, &code, 0).await?;
+        let ran = run(&workers, &code, 0).await?;
         let cpu = cpu_of_children().saturating_sub(before);
         ensure!(
             ran.end == End::Finished && ran.stdout == expected,
@@ -167,7 +167,7 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
         );
         let ratio = cpu.as_secs_f64() / native.as_secs_f64();
         println!(
-            "{:14} native {:5.0} ms, cell {:5.0} ms, {ratio:.2} x; {:.2e} of work, {:.2e} a \
+            "{:14} native {:5.0} ms, worker {:5.0} ms, {ratio:.2} x; {:.2e} of work, {:.2e} a \
              native second",
             file.file_stem().unwrap_or_default().display().to_string(),
             millis(native),
@@ -189,15 +189,15 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
         mean(&seconds),
         WORK_PER_SECOND as f64
     );
-    cells.stop().await;
+    workers.stop().await;
     Ok(())
 }
 
-fn cells(count: usize) -> anyhow::Result<Cells> {
-    let images = assay_tests::config(Path::new(""))?.cells.images;
+fn workers(count: usize) -> anyhow::Result<WorkerPool> {
+    let images = assay_tests::config(Path::new(""))?.workers.images;
     let program = std::env::current_exe()?;
     let arguments = Work::Programs(images).arguments(&[]);
-    Ok(Cells::new(CellOptions {
+    Ok(WorkerPool::new(WorkerOptions {
         program,
         arguments,
         count,
@@ -205,7 +205,7 @@ fn cells(count: usize) -> anyhow::Result<Cells> {
     }))
 }
 
-async fn compile(cells: &Cells, text: &str) -> anyhow::Result<Vec<u8>> {
+async fn compile(workers: &WorkerPool, text: &str) -> anyhow::Result<Vec<u8>> {
     let parts = vec![Part {
         name: "main.py".to_owned(),
         text: text.to_owned(),
@@ -214,13 +214,13 @@ async fn compile(cells: &Cells, text: &str) -> anyhow::Result<Vec<u8>> {
         language: "python".to_owned(),
         parts,
     });
-    match cells.ask(&request, PATIENCE).await? {
+    match workers.ask(&request, TIMEOUT).await? {
         Reply::Compiled(Compiled::Code(code)) => Ok(code),
         other => bail!("the program does not compile: {other:?}"),
     }
 }
 
-async fn run(cells: &Cells, code: &[u8], number: usize) -> anyhow::Result<Ran> {
+async fn run(workers: &WorkerPool, code: &[u8], number: usize) -> anyhow::Result<Ran> {
     let request = Request::Run(Run {
         language: "python".to_owned(),
         code: code.to_vec(),
@@ -232,7 +232,7 @@ async fn run(cells: &Cells, code: &[u8], number: usize) -> anyhow::Result<Ran> {
         },
         seed: 0,
     });
-    match cells.ask(&request, PATIENCE).await? {
+    match workers.ask(&request, TIMEOUT).await? {
         Reply::Ran(ran) => Ok(ran),
         other => bail!("the program was not run: {other:?}"),
     }
@@ -243,7 +243,7 @@ fn interpreter() -> anyhow::Result<PathBuf> {
     let output = Command::new("python3")
         .args(["-I", "-c", "import sys; print(sys.executable, end='')"])
         .output();
-    let output = output.context("`python3` is what cells are compared with")?;
+    let output = output.context("`python3` is what workers are compared with")?;
     Ok(PathBuf::from(String::from_utf8(output.stdout)?))
 }
 

@@ -1,7 +1,7 @@
 //! `assay-queries`: predictions graded by this service beside the way Text-to-SQL benchmarks
 //! evaluate them in Python (`sqlite3`, sets of rows), in one run on one machine. Every prediction
 //! is another text, so that nothing of one is kept for the next. Times are processor time: of this
-//! process and of its cells on one side, of the interpreter on the other.
+//! process and of its workers on one side, of the interpreter on the other.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -122,22 +122,22 @@ async fn compare(
 ) -> anyhow::Result<()> {
     let work = json!({"script": script, "pairs": pairs, "times": times});
     let [python] = beside::in_python("python3", "tests/load/queries/sets.py", &work)?;
-    // Tasks are prepared, and images reach the cells, before the clock starts.
+    // Tasks are prepared, and images reach the workers, before the clock starts.
     grade(engine, script, pairs, 8, "warm").await?;
     let before = (cpu_of_this(), cpu_of_children());
     grade(engine, script, pairs, times, "run").await?;
-    let (here, cells) = (
+    let (here, workers) = (
         cpu_of_this().saturating_sub(before.0),
         cpu_of_children().saturating_sub(before.1),
     );
     let count = (times * pairs.len()) as f64;
-    let (here, cells) = (here.as_secs_f64() / count, cells.as_secs_f64() / count);
+    let (here, workers) = (here.as_secs_f64() / count, workers.as_secs_f64() / count);
     println!(
-        "{what}: python {:.1} us a pair, here {:.1} us ({:.1} in cells): {:.1} x",
+        "{what}: python {:.1} us a pair, here {:.1} us ({:.1} in workers): {:.1} x",
         1e6 * python,
-        1e6 * (here + cells),
-        1e6 * cells,
-        python / (here + cells)
+        1e6 * (here + workers),
+        1e6 * workers,
+        python / (here + workers)
     );
     Ok(())
 }

@@ -59,7 +59,7 @@ impl<'p> Writer<'p> {
                         grade,
                         "failed",
                         "sandbox_failed",
-                        "the cell ended and so did the one after it",
+                        "the worker ended and so did the one after it",
                         true,
                     );
                 } else if self.random.happens(0.000_3) {
@@ -234,7 +234,7 @@ impl<'p> Writer<'p> {
 fn fail(grade: &mut GradeRecord, outcome: &str, code: &str, message: &str, retryable: bool) {
     grade.outcome = outcome.to_owned();
     (grade.verdict, grade.pass, grade.score, grade.reward) = (None, None, None, None);
-    (grade.appeal, grade.score_after_appeal, grade.coefficient) = (None, None, None);
+    (grade.appeal, grade.score_after_appeal, grade.advantage) = (None, None, None);
     (
         grade.components_json,
         grade.steps_json,
@@ -253,7 +253,7 @@ fn advantages(group: &mut [GradeRecord]) {
     let rewards: Vec<f64> = group.iter().filter_map(|grade| grade.reward).collect();
     let mean = rewards.iter().sum::<f64>() / rewards.len().max(1) as f64;
     for grade in group {
-        grade.coefficient = grade
+        grade.advantage = grade
             .reward
             .filter(|_| rewards.len() > 1)
             .map(|reward| reward - mean);

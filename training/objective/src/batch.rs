@@ -10,7 +10,7 @@ use crate::tensor::{or_else, row_sums, spread};
 /// A policy whose log-probabilities a batch can hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Policy {
+pub enum PolicyVersion {
     /// The proximal policy: the weights as they were before the updates from this batch.
     Old,
     /// The policy that wrote the tokens, as it said at the time.
@@ -21,7 +21,7 @@ pub enum Policy {
     Teacher,
 }
 
-impl Policy {
+impl PolicyVersion {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Old => "old",
@@ -210,12 +210,12 @@ impl<'a> Tokens<'a> {
     }
 
     /// Log-probabilities by one of the recorded policies.
-    pub(crate) fn recorded(&self, policy: Policy) -> Result<Tensor, ObjectiveError> {
+    pub(crate) fn recorded(&self, policy: PolicyVersion) -> Result<Tensor, ObjectiveError> {
         let tensor = match policy {
-            Policy::Old => &self.batch.old,
-            Policy::Behaviour => &self.batch.behaviour,
-            Policy::Reference => &self.batch.reference,
-            Policy::Teacher => &self.batch.teacher,
+            PolicyVersion::Old => &self.batch.old,
+            PolicyVersion::Behaviour => &self.batch.behaviour,
+            PolicyVersion::Reference => &self.batch.reference,
+            PolicyVersion::Teacher => &self.batch.teacher,
         };
         Ok(self.clean(policy.name(), tensor.as_ref())?.detach())
     }

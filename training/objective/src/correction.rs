@@ -5,7 +5,7 @@ use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::Totals;
-use crate::batch::{Policy, Tokens};
+use crate::batch::{PolicyVersion, Tokens};
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::{both, bounded_exp, or_else, row_sums, spread};
 
@@ -109,8 +109,8 @@ impl Correction {
     /// Weights before normalisation, `[rows, tokens]`, 0 outside of the mask.
     pub(crate) fn weights(&self, tokens: &Tokens<'_>) -> Result<Tensor, ObjectiveError> {
         let delta = tokens
-            .recorded(Policy::Old)?
-            .sub(&tokens.recorded(Policy::Behaviour)?)?;
+            .recorded(PolicyVersion::Old)?
+            .sub(&tokens.recorded(PolicyVersion::Behaviour)?)?;
         let mut weights = match self.weight {
             Some(span) => {
                 let ratio = span.ratio(&delta, tokens)?;

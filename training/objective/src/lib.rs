@@ -60,7 +60,7 @@ mod totals;
 
 pub use advantage::{Advantage, Advantages, Prompt, Sample};
 pub use aggregation::Aggregation;
-pub use batch::{Batch, Current, Policy};
+pub use batch::{Batch, Current, PolicyVersion};
 pub use correction::{Beyond, Correction, Gate, Span};
 pub use demonstrations::{Demonstrations, Imitation};
 pub use error::ObjectiveError;

@@ -4,7 +4,7 @@ use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
 use crate::Totals;
-use crate::batch::{Policy, Tokens};
+use crate::batch::{PolicyVersion, Tokens};
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::{both, either, row_sums, spread};
 
@@ -19,11 +19,11 @@ pub struct OffPolicy {
     /// The policy it is measured from. Default: `behaviour`, which sees staleness and arithmetic;
     /// `old` sees staleness only.
     #[serde(default = "behaviour")]
-    pub from: Policy,
+    pub from: PolicyVersion,
 }
 
-fn behaviour() -> Policy {
-    Policy::Behaviour
+fn behaviour() -> PolicyVersion {
+    PolicyVersion::Behaviour
 }
 
 /// Masks on the policy gradient. Void turns need none: they are zeros of the batch's mask.

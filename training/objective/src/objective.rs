@@ -13,7 +13,7 @@ use crate::surrogate::{Surrogate, Term, View};
 use crate::tensor::{bounded_exp, either, or_else, spread};
 use crate::totals::policy_tokens;
 use crate::{
-    Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, Policy, Totals, pacs,
+    Advantage, Aggregation, Batch, Correction, Current, Masks, Penalty, PolicyVersion, Totals, pacs,
 };
 
 /// What a policy is trained towards: a point on every axis.
@@ -26,7 +26,7 @@ pub struct Objective {
     /// How rewards become advantages.
     pub advantage: Advantage,
     /// The policy below the ratio: [`Policy::Old`] or [`Policy::Behaviour`].
-    pub anchor: Policy,
+    pub anchor: PolicyVersion,
     /// Of what the ratio is taken.
     pub level: Level,
     /// The rule that clips.
@@ -95,10 +95,10 @@ impl Objective {
         self.demonstrations.check()?;
         self.penalties.iter().try_for_each(Penalty::check)?;
         within("entropy", self.entropy, 0.0..=MOST, "from 0 up")?;
-        if !matches!(self.anchor, Policy::Old | Policy::Behaviour) {
+        if !matches!(self.anchor, PolicyVersion::Old | PolicyVersion::Behaviour) {
             return Err(ObjectiveError::Conflict("`anchor` is `old` or `behaviour`"));
         }
-        if self.anchor == Policy::Behaviour && !self.correction.is_off() {
+        if self.anchor == PolicyVersion::Behaviour && !self.correction.is_off() {
             return Err(ObjectiveError::Conflict(
                 "`correction` weighs old over behaviour: with `anchor = \"behaviour\"` the ratio \
                  has that weight already",
@@ -119,17 +119,17 @@ impl Objective {
     pub fn needs(&self) -> Needs {
         let mut needs = Needs::default();
         let mut policy = |policy| match policy {
-            Policy::Old => needs.old = true,
-            Policy::Behaviour => needs.behaviour = true,
-            Policy::Reference => needs.reference = true,
-            Policy::Teacher => needs.teacher = true,
+            PolicyVersion::Old => needs.old = true,
+            PolicyVersion::Behaviour => needs.behaviour = true,
+            PolicyVersion::Reference => needs.reference = true,
+            PolicyVersion::Teacher => needs.teacher = true,
         };
         if self.has_ratio() {
             policy(self.anchor);
         }
         if !self.correction.is_off() {
-            policy(Policy::Old);
-            policy(Policy::Behaviour);
+            policy(PolicyVersion::Old);
+            policy(PolicyVersion::Behaviour);
         }
         if let Some(mask) = self.masks.off_policy {
             policy(mask.from);
@@ -234,7 +234,9 @@ impl Objective {
         if batch.behaviour.is_some() {
             // r - 1 - log r of the policy in training over the one that wrote: 0 where both compute
             // the same.
-            let drift = logp.detach().sub(&tokens.recorded(Policy::Behaviour)?)?;
+            let drift = logp
+                .detach()
+                .sub(&tokens.recorded(PolicyVersion::Behaviour)?)?;
             let mismatch = bounded_exp(&drift)?.sub(&drift)?.affine(1.0, -1.0)?;
             gauges.mean("mismatch_kl", &mismatch, &tokens.mask)?;
         }
@@ -304,11 +306,11 @@ impl Objective {
     }
 }
 
-fn penalty_name(from: Policy) -> &'static str {
+fn penalty_name(from: PolicyVersion) -> &'static str {
     match from {
-        Policy::Reference => "kl",
-        Policy::Teacher => "teacher_kl",
-        Policy::Old => "old_kl",
-        Policy::Behaviour => "behaviour_kl",
+        PolicyVersion::Reference => "kl",
+        PolicyVersion::Teacher => "teacher_kl",
+        PolicyVersion::Old => "old_kl",
+        PolicyVersion::Behaviour => "behaviour_kl",
     }
 }

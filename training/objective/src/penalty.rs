@@ -3,7 +3,7 @@
 use candle_core::Tensor;
 use serde::{Deserialize, Serialize};
 
-use crate::batch::Policy;
+use crate::batch::PolicyVersion;
 use crate::error::{MOST, ObjectiveError, within};
 use crate::tensor::bounded_exp;
 
@@ -27,7 +27,7 @@ pub enum Estimator {
 #[serde(deny_unknown_fields)]
 pub struct Penalty {
     /// The policy not to diverge from.
-    pub from: Policy,
+    pub from: PolicyVersion,
     /// Factor in the loss, from 0 up; 0 computes it for the metrics only.
     pub coefficient: f64,
     /// How it is estimated. Default: `k3`.
@@ -53,7 +53,7 @@ fn k3() -> Estimator {
 impl Penalty {
     /// A plain penalty.
     #[must_use]
-    pub const fn new(from: Policy, estimator: Estimator, coefficient: f64) -> Self {
+    pub const fn new(from: PolicyVersion, estimator: Estimator, coefficient: f64) -> Self {
         Self {
             from,
             coefficient,

@@ -11,7 +11,7 @@ use crate::demonstrations::{Demonstrations, Imitation};
 use crate::pacs::Standing;
 use crate::penalty::{Estimator, Penalty};
 use crate::surrogate::{Divergence, Side, Surrogate, Through};
-use crate::{Advantage, Aggregation, Level, Masks, Objective, ObjectiveError, Policy};
+use crate::{Advantage, Aggregation, Level, Masks, Objective, ObjectiveError, PolicyVersion};
 
 /// A named objective.
 #[derive(Debug, Clone, Copy)]
@@ -164,7 +164,7 @@ const fn clip(low: f64, high: f64) -> Surrogate {
 fn base() -> Objective {
     Objective {
         advantage: z_score(),
-        anchor: Policy::Old,
+        anchor: PolicyVersion::Old,
         level: Level::Token,
         surrogate: clip(0.2, 0.2),
         aggregation: Aggregation::TokenMean {},
@@ -188,7 +188,7 @@ fn of_completions(advantage: Advantage) -> Objective {
 }
 
 fn grpo() -> Objective {
-    let penalties = vec![Penalty::new(Policy::Reference, Estimator::K3, 0.04)];
+    let penalties = vec![Penalty::new(PolicyVersion::Reference, Estimator::K3, 0.04)];
     Objective {
         aggregation: Aggregation::SeqMeanTokenMean {},
         penalties,
@@ -329,7 +329,7 @@ fn reinforce_pp() -> Objective {
 }
 
 fn reinforce_pp_baseline() -> Objective {
-    let penalties = vec![Penalty::new(Policy::Reference, Estimator::K2, 0.001)];
+    let penalties = vec![Penalty::new(PolicyVersion::Reference, Estimator::K2, 0.001)];
     Objective {
         advantage: Advantage::Named {
             name: Service::ReinforcePp,
@@ -469,13 +469,13 @@ fn chord() -> Objective {
 
 fn kdrl() -> Objective {
     Objective {
-        penalties: vec![Penalty::new(Policy::Teacher, Estimator::K2, 0.002)],
+        penalties: vec![Penalty::new(PolicyVersion::Teacher, Estimator::K2, 0.002)],
         ..base()
     }
 }
 
 fn dro() -> Objective {
-    let penalties = vec![Penalty::new(Policy::Old, Estimator::K2, 0.05)];
+    let penalties = vec![Penalty::new(PolicyVersion::Old, Estimator::K2, 0.05)];
     Objective {
         advantage: centred(),
         surrogate: Surrogate::Reinforce { temperature: 0.0 },
@@ -508,9 +508,9 @@ fn areal() -> Objective {
 fn prime_rl() -> Objective {
     Objective {
         advantage: centred(),
-        anchor: Policy::Behaviour,
+        anchor: PolicyVersion::Behaviour,
         surrogate: trust(Side::Pushed, None, Through::Ratio),
-        penalties: vec![Penalty::new(Policy::Behaviour, Estimator::K2, 0.002)],
+        penalties: vec![Penalty::new(PolicyVersion::Behaviour, Estimator::K2, 0.002)],
         ..base()
     }
 }

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::presets::preset;
 use crate::{
     Advantage, Aggregation, Correction, Demonstrations, Level, Masks, Objective, ObjectiveError,
-    Penalty, Policy, Surrogate,
+    Penalty, PolicyVersion, Surrogate,
 };
 
 /// A preset and the axes that differ from it.
@@ -14,7 +14,7 @@ use crate::{
 pub(crate) struct Settings {
     preset: Option<String>,
     advantage: Option<Advantage>,
-    anchor: Option<Policy>,
+    anchor: Option<PolicyVersion>,
     level: Option<Level>,
     surrogate: Option<Surrogate>,
     aggregation: Option<Aggregation>,

@@ -16,7 +16,7 @@ fn samples() -> Vec<Sample> {
         rewards: vec![reward],
         pass: reward.map(|reward| reward > 0.5),
         tokens: 1 + row % 3,
-        coefficient: reward.map(|reward| reward - 0.25),
+        advantage: reward.map(|reward| reward - 0.25),
         greedy: Some(0.5),
         ..Sample::default()
     };
@@ -132,7 +132,7 @@ fn several_rewards_are_weighed() {
 
 #[test]
 fn estimators_without_a_group_keep_single_completions() {
-    let got = of(r#"{"estimator": "coefficient"}"#, &samples()).unwrap();
+    let got = of(r#"{"estimator": "service"}"#, &samples()).unwrap();
     close(
         &got.values,
         &[&[0.75], &[-0.25], &[0.0], &[-0.25], &[0.75], &[0.0]],

@@ -1,5 +1,5 @@
 //! Solutions earn 1 and other completions 0, by the graders themselves. Queries and programs need
-//! cells: those are the house's test.
+//! workers: those are the house's test.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 

@@ -1,7 +1,7 @@
 //! Checker programs: they are part of the task, and run in a sandbox like the programs they judge.
 
-use assay_cell::program::{Compile, Limits, Part, Run, Test, WORK_PER_SECOND};
 use assay_core::{ErrorCode, Fault};
+use assay_worker::program::{Compile, Limits, Part, Run, Test, WORK_PER_SECOND};
 use serde_json::json;
 
 use super::Found;

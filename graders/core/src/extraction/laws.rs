@@ -308,7 +308,7 @@ fn an_unmarked_answer_stands_in_the_end_of_the_text() {
     );
 }
 
-/// Work that grows with the square of the text would not end here in a person's patience.
+/// Work that grows with the square of the text would not end here in a person's timeout.
 #[test]
 fn one_mark_without_end_is_read_in_one_go() {
     for mark in [

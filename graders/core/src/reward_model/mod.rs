@@ -74,7 +74,7 @@ pub struct ModelRequest {
     /// Refuse unless the model has this version, or one that starts so.
     pub expected_version: Option<String>,
     /// Longest wait in the queue; `None` for as long as it takes.
-    pub patience: Option<Duration>,
+    pub timeout: Option<Duration>,
 }
 
 /// The scale of a raw number.
@@ -286,8 +286,8 @@ pub enum ModelError {
         /// Most that may wait.
         limit: u64,
     },
-    /// The patience ran out before its turn came.
-    #[error("the request did not get its turn within its patience; send it again, or later")]
+    /// The timeout ran out before its turn came.
+    #[error("the request did not get its turn within its timeout; send it again, or later")]
     Expired,
     /// The node is shutting down.
     #[error("the node is shutting down; send the request to another")]
@@ -343,10 +343,10 @@ pub trait RewardModels: Send + Sync {
     /// [`ModelError::Unknown`].
     fn unload(&self, name: &str) -> Result<(), ModelError>;
 
-    /// Refuses new requests, answers those that wait, and refuses what is left when `patience` runs
+    /// Refuses new requests, answers those that wait, and refuses what is left when `timeout` runs
     /// out.
-    fn stop(&self, patience: Duration) -> BoxFuture<'_, ()> {
-        let _ = patience;
+    fn stop(&self, timeout: Duration) -> BoxFuture<'_, ()> {
+        let _ = timeout;
         Box::pin(std::future::ready(()))
     }
 }

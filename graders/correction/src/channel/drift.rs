@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::window::{Stretch, Window};
+use super::window::{Bucket, Window};
 
 /// A share, before and after.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -29,12 +29,12 @@ pub struct Drift {
 /// Checks that each half needs before the two are compared.
 const LEAST_CHECKS: f64 = 10.0;
 
-/// Compares the older and the newer half of the checks in `stretches`, oldest first, by a test of
-/// two shares with pooled variance. The halves are cut between stretches, where the checks of a
+/// Compares the older and the newer half of the checks in `buckets`, oldest first, by a test of
+/// two shares with pooled variance. The halves are cut between buckets, where the checks of a
 /// side come closest to half. `None` where a half has fewer than 10 checks.
 #[must_use]
-pub fn drift(stretches: &[Stretch]) -> Drift {
-    let [negatives, positives] = [false, true].map(|passes| change(stretches, passes));
+pub fn drift(buckets: &[Bucket]) -> Drift {
+    let [negatives, positives] = [false, true].map(|passes| change(buckets, passes));
     let drifting = [negatives, positives]
         .into_iter()
         .flatten()
@@ -46,11 +46,11 @@ pub fn drift(stretches: &[Stretch]) -> Drift {
     }
 }
 
-fn change(stretches: &[Stretch], passes: bool) -> Option<Change> {
-    let checks: Vec<u64> = stretches
+fn change(buckets: &[Bucket], passes: bool) -> Option<Change> {
+    let checks: Vec<u64> = buckets
         .iter()
-        .map(|stretch| {
-            let side = stretch
+        .map(|bucket| {
+            let side = bucket
                 .checked
                 .iter()
                 .filter(|(checker, _)| checker.passes == passes);
@@ -66,7 +66,7 @@ fn change(stretches: &[Stretch], passes: bool) -> Option<Change> {
     let (cut, _) = cuts
         .enumerate()
         .min_by_key(|(_, passed)| (2 * passed).abs_diff(total))?;
-    let (older, newer) = stretches.split_at_checked(cut + 1)?;
+    let (older, newer) = buckets.split_at_checked(cut + 1)?;
     let (before, n_before) = disagreed(older, passes)?;
     let (after, n_after) = disagreed(newer, passes)?;
     if n_before.min(n_after) < LEAST_CHECKS {
@@ -87,8 +87,8 @@ fn change(stretches: &[Stretch], passes: bool) -> Option<Change> {
 }
 
 /// Share of the checks of one side that disagreed, and how many equal checks they are worth.
-fn disagreed(stretches: &[Stretch], passes: bool) -> Option<(f64, f64)> {
-    let window = Window::of(stretches, f64::INFINITY);
+fn disagreed(buckets: &[Bucket], passes: bool) -> Option<(f64, f64)> {
+    let window = Window::of(buckets, f64::INFINITY);
     let side = window
         .checkers
         .iter()
@@ -107,16 +107,16 @@ fn disagreed(stretches: &[Stretch], passes: bool) -> Option<(f64, f64)> {
 pub fn two_sided(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
-    let coefficients = [
+    let advantages = [
         1.061_405_429,
         -1.453_152_027,
         1.421_413_741,
         -0.284_496_736,
         0.254_829_592,
     ];
-    let polynomial = coefficients
+    let polynomial = advantages
         .into_iter()
-        .fold(0.0, |sum, coefficient| (sum + coefficient) * t);
+        .fold(0.0, |sum, advantage| (sum + advantage) * t);
     (polynomial * (-x * x).exp()).clamp(0.0, 1.0)
 }
 
@@ -126,7 +126,7 @@ mod tests {
 
     use super::*;
 
-    fn stretch(checks: u64, disagreed: u64) -> Stretch {
+    fn bucket(checks: u64, disagreed: u64) -> Bucket {
         let checker = Checker {
             judge: "j@1".to_owned(),
             sensitivity: 1.0,
@@ -141,7 +141,7 @@ mod tests {
             squares: weight(checks),
             disagreed_weight: weight(disagreed),
         };
-        Stretch {
+        Bucket {
             graded: Graded {
                 negatives: checks,
                 ..Graded::default()
@@ -162,20 +162,20 @@ mod tests {
     fn a_change_is_found_and_a_steady_channel_is_not() {
         // 10 of 100 against 30 of 100: pooled 0.2, z = 0.2 / sqrt(0.16 * 0.02) = 3.5355, p =
         // 0.000407.
-        let changed = drift(&[stretch(50, 5), stretch(50, 5), stretch(100, 30)]);
+        let changed = drift(&[bucket(50, 5), bucket(50, 5), bucket(100, 30)]);
         let change = changed.negatives.unwrap();
         assert!((change.p_value - 0.000_407).abs() < 2e-6, "{change:?}");
         assert!(changed.drifting && changed.positives.is_none());
-        assert!(!drift(&[stretch(100, 10), stretch(100, 12)]).drifting);
+        assert!(!drift(&[bucket(100, 10), bucket(100, 12)]).drifting);
     }
 
     #[test]
     fn a_few_checks_prove_nothing() {
-        assert_eq!(drift(&[stretch(5, 0), stretch(9, 9)]).negatives, None);
+        assert_eq!(drift(&[bucket(5, 0), bucket(9, 9)]).negatives, None);
         assert_eq!(
-            drift(&[stretch(500, 10)]).negatives,
+            drift(&[bucket(500, 10)]).negatives,
             None,
-            "one stretch has no halves"
+            "one bucket has no halves"
         );
         assert_eq!(drift(&[]).negatives, None);
     }

@@ -8,7 +8,7 @@ use crate::Rates;
 
 use super::report::Report;
 use super::resolve::{Half, Pooled};
-use super::window::{HALF_LIFE, Stretch};
+use super::window::{Bucket, HALF_LIFE};
 
 /// How rates are estimated.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +49,7 @@ struct Counted {
 /// Counts of one channel and version, in order of time.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Collected {
-    pub(super) stretches: BTreeMap<i64, Stretch>,
+    pub(super) buckets: BTreeMap<i64, Bucket>,
     pub(super) judges: BTreeMap<(String, bool), Truths>,
     pub(super) calibration: Option<Calibration>,
 }
@@ -146,20 +146,20 @@ impl Ledger {
 }
 
 fn collect(counts: ChannelCounts) -> BTreeMap<(String, u32), Collected> {
-    fn stretch(channels: &mut BTreeMap<(String, u32), Collected>, place: Place) -> &mut Stretch {
+    fn bucket(channels: &mut BTreeMap<(String, u32), Collected>, place: Place) -> &mut Bucket {
         channels
             .entry((place.channel, place.version))
             .or_default()
-            .stretches
-            .entry(place.stretch)
+            .buckets
+            .entry(place.bucket)
             .or_default()
     }
     let mut channels = BTreeMap::new();
     for (place, graded) in counts.graded {
-        stretch(&mut channels, place).graded.add(&graded);
+        bucket(&mut channels, place).graded.add(&graded);
     }
     for (place, list) in counts.checked {
-        stretch(&mut channels, place).checked.extend(list);
+        bucket(&mut channels, place).checked.extend(list);
     }
     for ((channel, version, judge, passes), truths) in counts.truths {
         channels
@@ -185,7 +185,7 @@ mod tests {
         Place {
             channel: channel.to_owned(),
             version: 1,
-            stretch: 7,
+            bucket: 7,
         }
     }
 

@@ -1,7 +1,7 @@
 //! What is known of the noise of one channel: rates with intervals, from counts of what was graded
 //! and what was checked.
 //!
-//! The way of a number: counts by stretch of time ([`window`]) -> share of negatives that are right
+//! The way of a number: counts by bucket of time ([`window`]) -> share of negatives that are right
 //! and of positives that are wrong ([`checks`]) -> rates ([`estimate`]) -> which number stands for
 //! each ([`report`], [`ledger`]). Beside it stand two questions about the counts: did the channel
 //! change ([`drift`]), and does the same answer always get the same verdict ([`persistence`])?

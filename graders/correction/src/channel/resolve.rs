@@ -15,7 +15,7 @@ use super::estimate::{j_beside, measured, rate_beside, rates_of};
 use super::ledger::{Collected, Settings};
 use super::persistence::persistence;
 use super::report::{After, Counts, Rate, Report, Source};
-use super::window::{Findings, Stretch, Window};
+use super::window::{Bucket, Findings, Window};
 
 /// Checks of a side from which on what was measured replaces what was calibrated or declared.
 const ENOUGH_CHECKS: f64 = 30.0;
@@ -26,7 +26,7 @@ pub(super) struct Half {
     channel: String,
     version: u32,
     collected: Collected,
-    stretches: Vec<Stretch>,
+    buckets: Vec<Bucket>,
     window: Window,
     /// Share of negatives that are right, then of positives that are wrong.
     wrong: [Option<Estimate>; 2],
@@ -65,10 +65,10 @@ impl Half {
         mut collected: Collected,
         settings: &Settings,
     ) -> Self {
-        let stretches: Vec<Stretch> = std::mem::take(&mut collected.stretches)
+        let buckets: Vec<Bucket> = std::mem::take(&mut collected.buckets)
             .into_values()
             .collect();
-        let window = Window::of(&stretches, settings.half_life);
+        let window = Window::of(&buckets, settings.half_life);
         let side = |passes: bool| {
             let found: Vec<(&Findings, Judge)> = window
                 .checkers
@@ -95,7 +95,7 @@ impl Half {
             channel,
             version,
             collected,
-            stretches,
+            buckets,
             window,
             wrong,
             uncut,
@@ -191,10 +191,10 @@ impl Half {
             .and_then(|(a, b)| Some((Rates::new(a.shrunk, b.shrunk)?, found.right?)));
 
         let graded = self
-            .stretches
+            .buckets
             .iter()
-            .fold(Graded::default(), |mut sum, stretch| {
-                sum.add(&stretch.graded);
+            .fold(Graded::default(), |mut sum, bucket| {
+                sum.add(&bucket.graded);
                 sum
             });
         let checks = [false, true].map(|passes| {
@@ -220,7 +220,7 @@ impl Half {
             rho1,
             j,
             after: self.after(rho0, rho1),
-            drift: drift(&self.stretches),
+            drift: drift(&self.buckets),
             persistence: persistence(graded.repeats, graded.flips, noise),
             uncorrected: None,
             wrong: self.wrong.map(|share| share.map(|share| share.value)),

@@ -8,9 +8,9 @@ use crate::Tally;
 /// Items after which older ones weigh half, unless configured otherwise.
 pub const HALF_LIFE: f64 = 100_000.0;
 
-/// Counts of one stretch of time.
+/// Counts of one bucket of time.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Stretch {
+pub struct Bucket {
     /// Items graded.
     pub graded: Graded,
     /// What each checker found.
@@ -44,29 +44,29 @@ pub struct Findings {
 }
 
 impl Window {
-    /// A window over `stretches`, oldest first. An item weighs 2^(-k / `half_life`), k being the
-    /// items graded in later stretches; an infinite half-life weighs all alike.
+    /// A window over `buckets`, oldest first. An item weighs 2^(-k / `half_life`), k being the
+    /// items graded in later buckets; an infinite half-life weighs all alike.
     #[must_use]
-    pub fn of(stretches: &[Stretch], half_life: f64) -> Self {
+    pub fn of(buckets: &[Bucket], half_life: f64) -> Self {
         let mut window = Self::default();
         let mut later = 0.0;
-        for stretch in stretches.iter().rev() {
+        for bucket in buckets.iter().rev() {
             let weight = (-later / half_life).exp2();
-            window.add(stretch, weight);
-            later += count(stretch.graded.items());
+            window.add(bucket, weight);
+            later += count(bucket.graded.items());
         }
         window
     }
 
-    fn add(&mut self, stretch: &Stretch, weight: f64) {
-        let graded = &stretch.graded;
+    fn add(&mut self, bucket: &Bucket, weight: f64) {
+        let graded = &bucket.graded;
         self.negatives
             .add(&Tally::of(count(graded.negatives)), weight);
         self.positives
             .add(&Tally::of(count(graded.positives)), weight);
         self.bound[0] += weight * count(graded.bound_negatives);
         self.bound[1] += weight * count(graded.bound_positives);
-        for (checker, checked) in &stretch.checked {
+        for (checker, checked) in &bucket.checked {
             let at = self
                 .checkers
                 .iter()
@@ -107,8 +107,8 @@ pub(crate) fn count(count: u64) -> f64 {
 mod tests {
     use super::*;
 
-    fn stretch(negatives: u64, positives: u64) -> Stretch {
-        Stretch {
+    fn bucket(negatives: u64, positives: u64) -> Bucket {
+        Bucket {
             graded: Graded {
                 negatives,
                 positives,
@@ -120,9 +120,9 @@ mod tests {
 
     #[test]
     fn an_item_weighs_half_after_the_half_life() {
-        // 100 items later, the 8 of the first stretch weigh 4 and are worth (8 * 0.5)^2 / (8 *
+        // 100 items later, the 8 of the first bucket weigh 4 and are worth (8 * 0.5)^2 / (8 *
         // 0.25) = 8 equal ones.
-        let window = Window::of(&[stretch(8, 0), stretch(0, 100)], 100.0);
+        let window = Window::of(&[bucket(8, 0), bucket(0, 100)], 100.0);
         assert!(
             (window.negatives.sum - 4.0).abs() < 1e-12
                 && (window.negatives.effective() - 8.0).abs() < 1e-12
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn without_a_half_life_all_items_weigh_the_same() {
-        let window = Window::of(&[stretch(8, 2), stretch(1, 100)], f64::INFINITY);
+        let window = Window::of(&[bucket(8, 2), bucket(1, 100)], f64::INFINITY);
         assert!(
             (window.negatives.sum - 9.0).abs() < 1e-12
                 && (window.positives.sum - 102.0).abs() < 1e-12

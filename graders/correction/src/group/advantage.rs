@@ -33,7 +33,7 @@ pub fn mean(members: &[Member<'_>]) -> Option<f64> {
 /// baseline but itself. This is the group-mean baseline without division by the standard deviation
 /// (Dr. GRPO, arXiv 2503.20783, section 3.2).
 #[must_use]
-pub fn coefficients(members: &[Member<'_>]) -> Vec<Option<f64>> {
+pub fn advantages(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match mean_of_several(members) {
         Some(mean) => each(members, |reward| reward - mean),
         None => vec![None; members.len()],
@@ -109,7 +109,7 @@ pub fn grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
 }
 
 /// r - mean (Dr. GRPO, arXiv 2503.20783, section 3.2); one graded member keeps its reward, which is
-/// all that sets it apart from [`coefficients`].
+/// all that sets it apart from [`advantages`].
 #[must_use]
 pub fn dr_grpo(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match moments(members) {
@@ -292,7 +292,7 @@ mod tests {
         let members = members(&[Some(1.0), None, Some(0.0), Some(0.5)]);
         assert_eq!(mean(&members), Some(0.5));
         assert_eq!(
-            coefficients(&members),
+            advantages(&members),
             [Some(0.5), None, Some(-0.5), Some(0.0)]
         );
     }
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn one_graded_member_has_no_baseline() {
         let one = members(&[Some(3.0), None]);
-        assert_eq!(coefficients(&one), [None, None]);
+        assert_eq!(advantages(&one), [None, None]);
         assert_eq!(passk_top1(&one), [None, None]);
         assert_eq!(mean(&members(&[None])), None);
         // 3 / (1 + 1e-6).

@@ -17,7 +17,7 @@ use super::{Group, Member, as_f64, corrected};
 /// are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Estimator {
-    /// [`advantage::coefficients`]: the default. For any trainer that uses the numbers as they are;
+    /// [`advantage::advantages`]: the default. For any trainer that uses the numbers as they are;
     /// within one channel noise changes its length and not its direction.
     Mean,
     /// [`advantage::grpo`]. What GRPO makes of the rewards itself; removes rates and gains
@@ -212,7 +212,7 @@ pub fn advantages(estimator: Estimator, groups: &[Group<'_>]) -> Vec<Vec<Option<
 fn of_group(estimator: Estimator, group: &Group<'_>) -> Vec<Option<f64>> {
     let (members, rates) = (group.members, group.rates);
     match estimator {
-        Estimator::Mean => advantage::coefficients(members),
+        Estimator::Mean => advantage::advantages(members),
         Estimator::Grpo => advantage::grpo(members),
         // The two of the batch start from the centred rewards.
         Estimator::DrGrpo | Estimator::ReinforcePp | Estimator::Gpg => advantage::dr_grpo(members),

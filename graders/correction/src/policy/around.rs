@@ -115,7 +115,7 @@ impl Section for Estimator {
             .unwrap_or((self.summary(), ""));
         vec![Line::new(
             "",
-            "coefficient",
+            "advantage_estimator",
             format!("{}: {formula}", self.name()),
             meaning,
         )]
@@ -126,10 +126,10 @@ impl Section for Estimator {
 mod tests {
     use serde_json::json;
 
-    use super::super::Policy;
+    use super::super::PolicyRules;
 
     fn refused(policy: &serde_json::Value) -> (String, String) {
-        let error = Policy::from_json(policy).unwrap_err();
+        let error = PolicyRules::from_json(policy).unwrap_err();
         (error.pointer, error.message)
     }
 
@@ -146,23 +146,22 @@ mod tests {
             pointer.starts_with("/rates/math~1a") && message.contains("shares from 0 to 1"),
             "{pointer} {message}"
         );
-        let (pointer, message) = refused(&json!({ "coefficient": "ppo" }));
+        let (pointer, message) = refused(&json!({ "advantage_estimator": "ppo" }));
         assert!(
-            pointer.starts_with("/coefficient") && message.contains("`rloo`"),
+            pointer.starts_with("/advantage_estimator") && message.contains("`rloo`"),
             "{pointer} {message}"
         );
     }
 
     #[test]
     fn what_acts_around_the_reward_leaves_it_as_it_is() {
-        let policy =
-            json!({ "coefficient": "rloo", "rates": { "math/a": { "rho0": 0.1, "rho1": 0.2 } } });
-        assert!(Policy::from_json(&policy).unwrap().is_plain());
+        let policy = json!({ "advantage_estimator": "rloo", "rates": { "math/a": { "rho0": 0.1, "rho1": 0.2 } } });
+        assert!(PolicyRules::from_json(&policy).unwrap().is_plain());
         assert!(
-            !Policy::from_json(&json!({ "outcome": "backward" }))
+            !PolicyRules::from_json(&json!({ "outcome": "backward" }))
                 .unwrap()
                 .is_plain()
         );
-        assert!(Policy::default().is_plain());
+        assert!(PolicyRules::default().is_plain());
     }
 }

@@ -370,12 +370,12 @@ pub const FUNCTIONS: &[Function] = &[
         example: r#"{"rates":{"math/default":{"rho0":0.01,"rho1":0.1}}}"#,
     },
     Function {
-        name: "coefficient",
-        section: "coefficient",
+        name: "advantage_estimator",
+        section: "advantage_estimator",
         formula: "by the estimator's name",
         source: "the estimators of the documentation",
         summary: "how the recommended advantage is made",
-        example: r#"{"coefficient":"rloo"}"#,
+        example: r#"{"advantage_estimator": "rloo"}"#,
     },
 ];
 
@@ -385,12 +385,12 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::super::Policy;
+    use super::super::PolicyRules;
     use super::*;
 
-    fn policy(function: &Function) -> Policy {
+    fn policy(function: &Function) -> PolicyRules {
         let value: Value = serde_json::from_str(function.example).unwrap();
-        Policy::from_json(&value).unwrap_or_else(|error| panic!("{}: {error}", function.name))
+        PolicyRules::from_json(&value).unwrap_or_else(|error| panic!("{}: {error}", function.name))
     }
 
     #[test]
@@ -409,7 +409,7 @@ mod tests {
 
     /// The names that the reader offers when it meets one it does not know.
     fn offered(policy: &Value) -> BTreeSet<String> {
-        let message = Policy::from_json(policy).unwrap_err().message;
+        let message = PolicyRules::from_json(policy).unwrap_err().message;
         let list = message
             .split_once("expected")
             .map(|(_, list)| list.to_owned())
@@ -437,7 +437,7 @@ mod tests {
             "diversity",
             "appeals",
             "rates",
-            "coefficient",
+            "advantage_estimator",
         ];
         for section in sections
             .iter()

@@ -11,7 +11,7 @@ use super::judge::{Draft, Drafts};
 use super::length::{beyond, grpo_lambda, recomposition, soft_overlong, top_groups};
 use super::sample::term;
 use super::shape::moments;
-use super::{Composed, Policy, Sample, TermKind, as_f64};
+use super::{Composed, PolicyRules, Sample, TermKind, as_f64};
 
 /// What factors on right answers take from a group.
 #[derive(Default)]
@@ -26,7 +26,7 @@ struct Peers<'g> {
     answered: usize,
 }
 
-impl Policy {
+impl PolicyRules {
     /// Rewards of one group: [`Policy::compose_batch`] of a batch of one. A share of the batch's
     /// groups (`length.grpo_lambda.share`) then means this group.
     #[must_use]

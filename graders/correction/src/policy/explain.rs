@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use super::{FUNCTIONS, Policy};
+use super::{FUNCTIONS, PolicyRules};
 
 /// A function that a policy switches on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -58,7 +58,7 @@ impl Line {
     }
 }
 
-impl Policy {
+impl PolicyRules {
     /// Every function that is switched on, in the order in which they act; empty for the empty
     /// policy, whose reward is the score.
     #[must_use]
@@ -119,7 +119,7 @@ mod tests {
             "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
             "format": [{ "part": "tags", "penalty": 1 }],
         });
-        let explained = Policy::from_json(&policy).unwrap().explain();
+        let explained = PolicyRules::from_json(&policy).unwrap().explain();
         let lines: Vec<_> = explained
             .iter()
             .map(|line| (line.field.as_str(), line.formula.as_str()))
@@ -138,6 +138,6 @@ mod tests {
                 ),
             ]
         );
-        assert!(Policy::default().explain().is_empty());
+        assert!(PolicyRules::default().explain().is_empty());
     }
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::consensus::{Ballot, Label};
 use super::sample::term;
 use super::{
-    Combine, Composed, Needs, Outcome, Policy, Sample, Term, TermKind, as_f64, gates, outcome,
+    Combine, Composed, Needs, Outcome, PolicyRules, Sample, Term, TermKind, as_f64, gates, outcome,
 };
 
 /// An item on its way to a reward.
@@ -58,7 +58,7 @@ impl Verdict {
     }
 }
 
-impl Policy {
+impl PolicyRules {
     /// Vetoes, outcome and gates of a group.
     pub(super) fn judge<'g, 'p>(
         &'p self,

@@ -6,10 +6,10 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::TermKind::{Bonus, Efficiency, Gate, Outcome, Penalty, Shape, Veto};
-use super::{Composed, FUNCTIONS, Part, Policy, Sample};
+use super::{Composed, FUNCTIONS, Part, PolicyRules, Sample};
 
-fn policy(value: &Value) -> Policy {
-    Policy::from_json(value).unwrap_or_else(|error| panic!("{value}: {error}"))
+fn policy(value: &Value) -> PolicyRules {
+    PolicyRules::from_json(value).unwrap_or_else(|error| panic!("{value}: {error}"))
 }
 
 fn right() -> Sample<'static> {
@@ -64,7 +64,7 @@ fn without_a_policy_the_reward_is_the_score() {
         pass: Some(false),
         ..Sample::default()
     };
-    let empty = Policy::default();
+    let empty = PolicyRules::default();
     let composed = empty.compose(&[right(), half, Sample::default()]);
     near(&composed, &[Some(1.0), Some(0.5), None]);
     assert_eq!(
@@ -688,7 +688,7 @@ proptest! {
             })
             .collect();
         let whole = policy(&value);
-        let first_half = Policy { efficiency: None, diversity: None, length: None, repetition: None, ..whole.clone() };
+        let first_half = PolicyRules { efficiency: None, diversity: None, length: None, repetition: None, ..whole.clone() };
         let (composed, before) = (whole.compose(&group), first_half.compose(&group));
         for ((a, of_right), right_before) in members.iter().zip(&composed).zip(&before) {
             for ((b, of_wrong), wrong_before) in members.iter().zip(&composed).zip(&before) {

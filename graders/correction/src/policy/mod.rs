@@ -64,10 +64,10 @@ pub const OUTCOME: &str = "outcome";
 /// Sections act in a fixed order, whatever the order they are written in: vetoes, outcome
 /// (corrected, combined, shaped), gates, factors on right answers (efficiency, diversity),
 /// penalties (length, repetition). [`Policy::compose`] has the whole rule. Around it stand what
-/// happens before (appeals, rates) and after (coefficient).
+/// happens before (appeals, rates) and after (advantage).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Policy {
+pub struct PolicyRules {
     /// What the policy is for, in the words of whoever wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub summary: Option<String>,
@@ -117,10 +117,10 @@ pub struct Policy {
     /// was checked.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub rates: BTreeMap<String, Rates>,
-    /// How `coefficient` is made; the group's mean as baseline, over J where channels are mixed,
+    /// How `advantage` is made; the group's mean as baseline, over J where channels are mixed,
     /// when absent.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub coefficient: Option<Estimator>,
+    pub advantage_estimator: Option<Estimator>,
 }
 
 /// A section of a policy: what may stand in it, what it asks of an item, how it reads in words.
@@ -159,7 +159,7 @@ impl<'p> Needs<'p> {
     }
 }
 
-impl Policy {
+impl PolicyRules {
     /// The sections that are there, in the order in which they act. A new section is one line here.
     fn sections(&self) -> impl Iterator<Item = (&'static str, &dyn Section)> {
         [
@@ -184,7 +184,10 @@ impl Policy {
                 "rates",
                 present((!self.rates.is_empty()).then_some(&self.rates)),
             ),
-            ("coefficient", present(self.coefficient.as_ref())),
+            (
+                "advantage_estimator",
+                present(self.advantage_estimator.as_ref()),
+            ),
         ]
         .into_iter()
         .filter_map(|(name, section)| Some((name, section?)))
@@ -194,7 +197,7 @@ impl Policy {
     #[must_use]
     pub fn is_plain(&self) -> bool {
         self.sections()
-            .all(|(name, _)| ["appeals", "rates", "coefficient"].contains(&name))
+            .all(|(name, _)| ["appeals", "rates", "advantage_estimator"].contains(&name))
     }
 
     fn needs(&self) -> Needs<'_> {

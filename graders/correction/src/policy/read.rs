@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 use serde_path_to_error::{Path, Segment};
 
-use super::{OUTCOME, Outcome, Policy, Sample};
+use super::{OUTCOME, Outcome, PolicyRules, Sample};
 
 /// Most names or numbers in one list of a policy: an inline policy must not make every item of a
 /// batch expensive.
@@ -62,7 +62,7 @@ impl PolicyError {
     }
 }
 
-impl Policy {
+impl PolicyRules {
     /// Reads a policy strictly: an unknown field is an error, for a typing error in one would
     /// change rewards in silence.
     ///
@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     fn refused(policy: &Value) -> (String, String) {
-        let error = Policy::from_json(policy).expect_err(&policy.to_string());
+        let error = PolicyRules::from_json(policy).expect_err(&policy.to_string());
         (error.pointer, error.message)
     }
 
@@ -517,18 +517,21 @@ mod tests {
     fn a_policy_survives_the_round_trip() {
         for function in super::super::FUNCTIONS {
             let section: Value = serde_json::from_str(function.example).unwrap();
-            let policy = Policy::from_json(&section).unwrap();
+            let policy = PolicyRules::from_json(&section).unwrap();
             assert_eq!(
-                Policy::from_json(&policy.to_json()).unwrap(),
+                PolicyRules::from_json(&policy.to_json()).unwrap(),
                 policy,
                 "{}",
                 function.name
             );
         }
-        assert_eq!(Policy::default().to_json(), json!({}));
-        assert_eq!(Policy::from_json(&json!({})).unwrap(), Policy::default());
+        assert_eq!(PolicyRules::default().to_json(), json!({}));
         assert_eq!(
-            Policy::from_json(&json!({ "summary": "x" }))
+            PolicyRules::from_json(&json!({})).unwrap(),
+            PolicyRules::default()
+        );
+        assert_eq!(
+            PolicyRules::from_json(&json!({ "summary": "x" }))
                 .unwrap()
                 .to_json(),
             json!({ "summary": "x" })
@@ -537,7 +540,7 @@ mod tests {
 
     #[test]
     fn an_error_reads_as_a_sentence() {
-        let error = Policy::from_json(&json!({ "diversity": { "lambda": -1 } })).unwrap_err();
+        let error = PolicyRules::from_json(&json!({ "diversity": { "lambda": -1 } })).unwrap_err();
         assert_eq!(
             error.to_string(),
             "policy at `/diversity/lambda`: -1 is not from 0 to 1"
@@ -580,7 +583,7 @@ mod tests {
     #[test]
     fn a_summary_has_a_length() {
         let of = |bytes: usize| json!({ "summary": "x".repeat(bytes) });
-        assert!(Policy::from_json(&of(4_096)).is_ok());
+        assert!(PolicyRules::from_json(&of(4_096)).is_ok());
         let (pointer, message) = refused(&of(4_097));
         assert_eq!(
             (&pointer[..], &message[..]),

@@ -158,7 +158,7 @@ impl PreparedReward {
                 Room::PromptLeft => Truncate::PromptLeft,
             },
             expected_version: None,
-            patience: None,
+            timeout: None,
         };
         loop {
             match self.models.score(request.clone()).await {

@@ -82,8 +82,8 @@ impl Models {
     }
 
     /// Refuses new requests at once, answers those that wait, and refuses what is left when
-    /// `patience` runs out. Returns when the device rests, or with the patience.
-    pub async fn stop(&self, patience: Duration) {
+    /// `timeout` runs out. Returns when the device rests, or with the timeout.
+    pub async fn stop(&self, timeout: Duration) {
         let queue = &self.house.queue;
         queue.close();
         let rest = async {
@@ -91,7 +91,7 @@ impl Models {
             // Nothing is ever sent: what can be heard is that the sender is gone.
             let _ = self.device.clone().changed().await;
         };
-        if tokio::time::timeout(patience, rest).await.is_err() {
+        if tokio::time::timeout(timeout, rest).await.is_err() {
             queue.clear();
         }
     }
@@ -141,8 +141,8 @@ impl RewardModels for Models {
         self.house.registry.remove(name)
     }
 
-    fn stop(&self, patience: Duration) -> BoxFuture<'_, ()> {
-        Box::pin(Self::stop(self, patience))
+    fn stop(&self, timeout: Duration) -> BoxFuture<'_, ()> {
+        Box::pin(Self::stop(self, timeout))
     }
 }
 
@@ -154,11 +154,11 @@ impl House {
             inputs,
             truncate,
             expected_version,
-            patience,
+            timeout,
         } = request;
         let slot = self.registry.find(model.as_deref())?;
         self.queue.knock()?;
-        let deadline = patience.map(|patience| self.clock.monotonic().saturating_add(patience));
+        let deadline = timeout.map(|timeout| self.clock.monotonic().saturating_add(timeout));
         let loaded = slot.model_by(deadline, self.clock.as_ref()).await?;
         let info = loaded.info();
         if let Some(expected) =
@@ -198,7 +198,7 @@ impl House {
         })
     }
 
-    /// Has the sequences of a plan run. Its patience is over when one of them has not had its turn
+    /// Has the sequences of a plan run. Its timeout is over when one of them has not had its turn
     /// by the deadline.
     async fn run(&self, order: Order, plan: &mut Plan) -> Result<(), ModelError> {
         let mut deadline = order.deadline;

@@ -163,7 +163,7 @@ impl Slot {
         let coming = state.coming > 0;
         let error = ModelError::Unavailable(match &state.problem {
             _ if coming => {
-                format!("the model `{name}` is being loaded; ask again, or with patience")
+                format!("the model `{name}` is being loaded; ask again, or with timeout")
             }
             Some(problem) => format!("the model `{name}` failed to load: {problem}"),
             None => format!("the model `{name}` is not loaded"),

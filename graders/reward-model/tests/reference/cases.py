@@ -84,15 +84,15 @@ LLAMA3 = {
     "original_max_position_embeddings": 64,
     "rope_type": "llama3",
 }
-STRETCHED = llama(rope_theta=500000.0, rope_scaling=LLAMA3, max_position_embeddings=512, **ONE)
+BUCKETED = llama(rope_theta=500000.0, rope_scaling=LLAMA3, max_position_embeddings=512, **ONE)
 LAYERED = qwen2(num_hidden_layers=3, use_sliding_window=True, sliding_window=16, max_window_layers=1, **ONE)
 
 DECODERS = [
     case("llama", llama(**ONE)),
     case("llama-5", newer(llama(**ONE))),
     case("llama-full-heads", llama(num_key_value_heads=4, hidden_size=64, **ONE)),
-    case("llama-rope-llama3", STRETCHED),
-    case("llama-rope-llama3-5", newer(STRETCHED, head_dim=12)),
+    case("llama-rope-llama3", BUCKETED),
+    case("llama-rope-llama3-5", newer(BUCKETED, head_dim=12)),
     case("llama-rope-theta", llama(rope_theta=250.0, **ONE)),
     case("llama-tied", llama(tie_word_embeddings=True, **ONE)),
     case("llama-biases", llama(attention_bias=True, mlp_bias=True, **ONE)),

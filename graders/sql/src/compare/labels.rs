@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use assay_cell::query::{Rows, Value};
+use assay_worker::query::{Rows, Value};
 
 /// Difference below which two numbers are one whatever their size, as a share of the relative
 /// tolerance: what is left where a sum comes to nothing.

@@ -6,7 +6,7 @@ mod labels;
 
 use std::collections::HashMap;
 
-use assay_cell::query::Rows;
+use assay_worker::query::Rows;
 
 use crate::task::Columns;
 use columns::Search;
@@ -162,7 +162,7 @@ fn difference(search: &mut Search<'_>, ties: Option<&[u32]>) -> Difference {
 
 #[cfg(test)]
 mod tests {
-    use assay_cell::query::Value;
+    use assay_worker::query::Value;
     use proptest::prelude::*;
 
     use super::*;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
-use assay_cell::query::{self, Ran, Served, Server, Table};
-use assay_cell::{CellOptions, Cells};
+use assay_worker::query::{self, Ran, Served, Server, Table};
+use assay_worker::{WorkerOptions, Workers};
 use assay_core::Task;
 
 use super::*;
@@ -61,7 +61,7 @@ fn task_on_three(gold: &str, columns: &str, result_bytes: usize) -> (PreparedSql
         "database": { "schema": "s", "rows": "0", "variants": [{ "rows": "1" }, { "rows": "2" }] }
     });
     let task = SqlTask::read(&Task::from_json(&task.to_string()).unwrap()).unwrap();
-    let cells = Cells::new(CellOptions {
+    let workers = WorkerPool::new(WorkerOptions {
         program: PathBuf::new(),
         arguments: Vec::new(),
         count: 1,
@@ -69,7 +69,7 @@ fn task_on_three(gold: &str, columns: &str, result_bytes: usize) -> (PreparedSql
     });
     let answers = Arc::new(Answers::default());
     let queries = Queries::new(
-        cells,
+        workers,
         Some(Arc::clone(&answers) as Arc<dyn Server>),
         result_bytes as u64,
     );

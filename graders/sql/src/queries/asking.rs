@@ -1,20 +1,20 @@
-//! Asks cells, and interprets failures. A cell that fails is a fault of the service, or of the
+//! Asks workers, and interprets failures. A worker that fails is a fault of the service, or of the
 //! database that it builds, but never the end of a statement: no function here can return one.
 
 use std::time::Duration;
 
-use assay_cell::query::{Reply, Request};
-use assay_cell::{CellError, Cells, Settled};
+use assay_worker::query::{Reply, Request};
+use assay_worker::{WorkerError, WorkerPool, Settled};
 use assay_core::{ErrorCode, Fault};
 
 use super::Unbuilt;
 
-/// Asks cells about databases.
-pub(super) struct Asker(Cells);
+/// Asks workers about databases.
+pub(super) struct Asker(WorkerPool);
 
 impl Asker {
-    pub(super) fn new(cells: Cells) -> Self {
-        Self(cells)
+    pub(super) fn new(workers: WorkerPool) -> Self {
+        Self(workers)
     }
 
     /// The answer to a request of several runs; `None` if each of them should be asked for alone.
@@ -25,7 +25,7 @@ impl Asker {
     ) -> Result<Option<Reply>, Fault> {
         match self.0.ask(request, timeout).await {
             Ok(reply) => Ok(Some(reply)),
-            Err(CellError::Overran { .. } | CellError::Died(_)) => Ok(None),
+            Err(WorkerError::Overran { .. } | WorkerError::Died(_)) => Ok(None),
             Err(error) => Err(fault(&error)),
         }
     }
@@ -54,7 +54,7 @@ impl Asker {
                 "it takes more than {} s",
                 timeout.as_secs()
             ))),
-            Err(CellError::Died(death)) if death.is_crash() => {
+            Err(WorkerError::Died(death)) if death.is_crash() => {
                 Err(Unbuilt::Task("the database crashes SQLite".to_owned()))
             }
             Err(error) => Err(Unbuilt::Ours(fault(&error))),
@@ -62,16 +62,16 @@ impl Asker {
     }
 }
 
-fn fault(error: &CellError) -> Fault {
+fn fault(error: &WorkerError) -> Fault {
     match error {
-        CellError::Stopping => Fault::passing(
+        WorkerError::Stopping => Fault::passing(
             ErrorCode::ShuttingDown,
             "the node is shutting down; send the item again",
         ),
-        CellError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
-        CellError::Busy
-        | CellError::Died(_)
-        | CellError::Overran { .. }
-        | CellError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
+        WorkerError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
+        WorkerError::Busy
+        | WorkerError::Died(_)
+        | WorkerError::Overran { .. }
+        | WorkerError::Message(_) => Fault::passing(ErrorCode::SandboxFailed, error.to_string()),
     }
 }

@@ -1,12 +1,12 @@
-//! Queries in cells: builds databases, runs statements on them, and caches the runs.
+//! Queries in workers: builds databases, runs statements on them, and caches the runs.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::query::{
+use assay_worker::query::{
     BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Run, Table, TableRows,
 };
-use assay_cell::{Cells, Settled};
+use assay_worker::{WorkerPool, Settled};
 use assay_core::{ErrorCode, Fault, Hash};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
@@ -20,7 +20,7 @@ use super::{Attempt, Each, Terms, Unbuilt};
 /// Bytes of results that are kept: completions of one prompt often hold the same statement.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Least number of steps that a cell takes in a second. A core takes a hundred times as many,
+/// Least number of steps that a worker takes in a second. A core takes a hundred times as many,
 /// unless each step is made to be slow.
 const SLOWEST: u64 = 1_000_000;
 
@@ -65,9 +65,9 @@ impl Held {
     }
 }
 
-/// Runs queries in cells. Cheap to clone: clones share cells and what is kept.
+/// Runs queries in workers. Cheap to clone: clones share workers and what is kept.
 #[derive(Clone)]
-pub(crate) struct InCells(Arc<Inner>);
+pub(crate) struct SandboxQueries(Arc<Inner>);
 
 struct Inner {
     asker: Asker,
@@ -84,11 +84,11 @@ impl Weighter<Hash, Arc<Ran>> for RanBytes {
     }
 }
 
-impl InCells {
-    pub(crate) fn new(cells: Cells) -> Self {
+impl SandboxQueries {
+    pub(crate) fn new(workers: WorkerPool) -> Self {
         let runs = Cache::with_weighter(4_096, KEPT_BYTES, RanBytes);
         Self(Arc::new(Inner {
-            asker: Asker::new(cells),
+            asker: Asker::new(workers),
             runs,
             permits: LargePermits::new(),
         }))
@@ -162,7 +162,7 @@ impl InCells {
         each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let mut progress = Progress::new(statements.len(), on.len());
-        // Runs go together until a cell gives no answer; then one at a time, to find out which run
+        // Runs go together until a worker gives no answer; then one at a time, to find out which run
         // is too slow.
         let mut together = true;
         while let Some((statement, database)) = progress.next() {
@@ -238,7 +238,7 @@ impl InCells {
         })
     }
 
-    /// Asks for one run, again with the image if the cell does not have it.
+    /// Asks for one run, again with the image if the worker does not have it.
     async fn settle(
         &self,
         sql: &[&str],
@@ -263,7 +263,7 @@ impl InCells {
         }
     }
 
-    /// Asks once, or twice if the cell does not have all images; `None` if a cell gave no answer.
+    /// Asks once, or twice if the worker does not have all images; `None` if a worker gave no answer.
     async fn ask(
         &self,
         sql: &[&str],
@@ -365,7 +365,7 @@ fn key(sql: &str, terms: Terms, database: &Held, steps: u64) -> Hash {
 fn unexpected(reply: &Reply) -> Fault {
     match reply {
         Reply::Unable(message) => ours(message.clone()),
-        _ => ours("a cell sent an unexpected reply".to_owned()),
+        _ => ours("a worker sent an unexpected reply".to_owned()),
     }
 }
 

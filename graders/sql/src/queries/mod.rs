@@ -1,21 +1,21 @@
-//! Where statements run: SQLite in cells, PostgreSQL on a server of the operator's. Both are asked
+//! Where statements run: SQLite in workers, PostgreSQL on a server of the operator's. Both are asked
 //! the same way.
 
 mod asking;
-mod cells;
+mod workers;
 mod large;
 mod progress;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_cell::Cells;
-use assay_cell::query::{Build, End, Limits, Ran, Server, ServerError, Table, TableRows};
+use assay_worker::WorkerPool;
+use assay_worker::query::{Build, End, Limits, Ran, Server, ServerError, Table, TableRows};
 use assay_core::{ErrorCode, Fault};
 use serde_bytes::ByteBuf;
 
 use crate::task::{Dialect, Source};
-use cells::{Held, InCells};
+use workers::{Held, SandboxQueries};
 pub(crate) use large::LargeResults;
 
 /// Longest wall time of a request that runs predictions.
@@ -32,7 +32,7 @@ pub(crate) struct Terms {
     pub(crate) limits: Limits,
     /// Whether rows are asked for in another order where the statement leaves it open.
     pub(crate) reverse: bool,
-    /// Longest wall time of a request to a cell. Exceeding it matters only if the cell used a
+    /// Longest wall time of a request to a worker. Exceeding it matters only if the worker used a
     /// processor meanwhile.
     pub(crate) longest: Duration,
 }
@@ -81,22 +81,22 @@ impl Database {
     }
 }
 
-/// Runs queries. Cheap to clone: clones share cells, server and what is kept.
+/// Runs queries. Cheap to clone: clones share workers, server and what is kept.
 #[derive(Clone)]
 pub struct Queries {
-    cells: InCells,
+    workers: SandboxQueries,
     server: Option<Arc<dyn Server>>,
     result_bytes: u64,
 }
 
 impl Queries {
-    /// Queries in these cells, and on this server if there is one. The results of the golds of a
+    /// Queries in these workers, and on this server if there is one. The results of the golds of a
     /// task over all its databases may have at most `result_bytes`, and so may those of a
     /// prediction.
     #[must_use]
-    pub fn new(cells: Cells, server: Option<Arc<dyn Server>>, result_bytes: u64) -> Self {
+    pub fn new(workers: WorkerPool, server: Option<Arc<dyn Server>>, result_bytes: u64) -> Self {
         Self {
-            cells: InCells::new(cells),
+            workers: SandboxQueries::new(workers),
             server,
             result_bytes,
         }
@@ -109,7 +109,7 @@ impl Queries {
 
     /// For one call that runs statements; it may acquire a permit for large results.
     pub(crate) fn call(&self) -> LargeResults {
-        self.cells.call()
+        self.workers.call()
     }
 
     fn server(&self) -> Result<&dyn Server, Fault> {
@@ -133,7 +133,7 @@ impl Queries {
                     scripts: source.scripts.clone(),
                     rows: None,
                 };
-                self.cells.build(build).await.map(Database::Image)
+                self.workers.build(build).await.map(Database::Image)
             }
             Dialect::Postgres => {
                 let server = self.server().map_err(Unbuilt::Ours)?;
@@ -153,7 +153,7 @@ impl Queries {
         rows: Vec<TableRows>,
     ) -> Result<Database, Unbuilt> {
         match base {
-            Database::Image(held) => self.cells.with_rows(held, rows).await.map(Database::Image),
+            Database::Image(held) => self.workers.with_rows(held, rows).await.map(Database::Image),
             Database::OnServer(_) => Err(Unbuilt::Task(
                 "variants are generated for SQLite only".to_owned(),
             )),
@@ -163,7 +163,7 @@ impl Queries {
     /// What a database is made of.
     pub(crate) async fn describe(&self, database: &Database) -> Result<Vec<Table>, Unbuilt> {
         match database {
-            Database::Image(held) => self.cells.describe(held).await,
+            Database::Image(held) => self.workers.describe(held).await,
             Database::OnServer(name) => {
                 let described = self.server().map_err(Unbuilt::Ours)?.describe(name).await;
                 described.map_err(|error| Unbuilt::Ours(unreachable(&error)))
@@ -185,7 +185,7 @@ impl Queries {
             false
         };
         self.run(&[sql], terms, &[on], large, &mut each).await?;
-        found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a cell gave no answer"))
+        found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a worker gave no answer"))
     }
 
     /// Runs statements, each on these databases in order, within the steps of each database if
@@ -207,7 +207,7 @@ impl Queries {
             })
             .collect();
         if held.len() == on.len() {
-            return self.cells.run(statements, terms, &held, large, each).await;
+            return self.workers.run(statements, terms, &held, large, each).await;
         }
         for (place, sql) in statements.iter().enumerate() {
             for (database, _) in on {

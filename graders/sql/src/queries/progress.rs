@@ -1,6 +1,6 @@
 //! Which databases each statement has been run on.
 
-use assay_cell::query::End;
+use assay_worker::query::End;
 
 use super::{Attempt, Each};
 
@@ -61,7 +61,7 @@ impl Progress {
 mod tests {
     use std::sync::Arc;
 
-    use assay_cell::query::Ran;
+    use assay_worker::query::Ran;
 
     use super::*;
 

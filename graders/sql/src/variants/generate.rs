@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use assay_cell::query::{ForeignKey, Rows, Table, TableRows};
+use assay_worker::query::{ForeignKey, Rows, Table, TableRows};
 
 use super::keys::{in_order, keys_of, with_likely_references};
 use super::mine::Constants;
@@ -328,7 +328,7 @@ fn is_taken(key: &[usize], row: &[Cell], rows: &[Vec<Cell>]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_cell::query::{Column, Value};
+    use assay_worker::query::{Column, Value};
 
     use super::*;
 

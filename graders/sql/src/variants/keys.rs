@@ -1,7 +1,7 @@
 //! Keys and references of a schema, declared and likely, and the order in which tables can be
 //! filled.
 
-use assay_cell::query::{ForeignKey, Table, Value};
+use assay_worker::query::{ForeignKey, Table, Value};
 
 /// Tables with references that nobody declared, but every row of the base keeps: to the key of
 /// another table, and named like it or made of texts.

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use assay_cell::query::{Table, Value};
+use assay_worker::query::{Table, Value};
 
 use super::mine::Constants;
 

@@ -1,7 +1,7 @@
 //! Values for a column: like those the base shows, close to what the golds compare with, or of its
 //! type.
 
-use assay_cell::query::Value;
+use assay_worker::query::Value;
 
 use super::dates::Date;
 use super::mine::Constants;

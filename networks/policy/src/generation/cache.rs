@@ -6,7 +6,7 @@ use candle_core::{DType, Result, Tensor};
 
 use super::padded::Padded;
 use super::rows::Rows;
-use crate::Policy;
+use crate::PolicyModel;
 use crate::batch::Packed;
 use crate::decoder::Attend;
 use crate::ops::{Heads, Tape, attention};
@@ -20,7 +20,7 @@ pub(super) enum Cache {
 }
 
 impl Cache {
-    pub(super) fn new(policy: &Policy) -> Self {
+    pub(super) fn new(policy: &PolicyModel) -> Self {
         if policy.device().is_cpu() && policy.dtype() == DType::F32 {
             Self::Rows(Rows::new(policy.config.windows.clone()))
         } else {
@@ -75,7 +75,7 @@ pub(super) struct Reading<'a> {
 }
 
 impl<'a> Reading<'a> {
-    pub(super) fn new(policy: &'a Policy, packed: &'a Packed) -> Self {
+    pub(super) fn new(policy: &'a PolicyModel, packed: &'a Packed) -> Self {
         Self {
             packed,
             windows: &policy.config.windows,

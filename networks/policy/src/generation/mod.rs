@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use crate::batch::{Packed, small};
 use crate::decoder::Decoder;
 use crate::ops::{Tape, on_workers, rows};
-use crate::{Policy, PolicyError};
+use crate::{PolicyError, PolicyModel};
 
 use cache::{Cache, Reading};
 use choose::choose;
@@ -140,7 +140,7 @@ struct Row {
 /// # Errors
 /// Settings that mean nothing, tokens the policy does not have, no room on the device.
 pub fn generate(
-    policy: &Policy,
+    policy: &PolicyModel,
     wanted: &[Wanted],
     sampling: &Sampling,
     ends: &[u32],
@@ -150,7 +150,7 @@ pub fn generate(
 }
 
 fn with_cache(
-    policy: &Policy,
+    policy: &PolicyModel,
     wanted: &[Wanted],
     sampling: &Sampling,
     ends: &[u32],
@@ -248,7 +248,7 @@ fn with_cache(
 /// Reads the prompts of some requests into the cache, each prompt once; says the logits behind each
 /// request, row by row.
 fn read_prompts(
-    policy: &Policy,
+    policy: &PolicyModel,
     decoder: &Decoder,
     wanted: &[Wanted],
     cache: &mut Cache,

@@ -5,16 +5,16 @@ use candle_core::Device;
 
 use super::*;
 use crate::tests::families;
-use crate::{Batch, PolicyOptions, Text};
+use crate::{Batch, PolicyModelOptions, Text};
 
 const NEVER: &dyn Fn(&[bool]) -> bool = &|_| false;
 
-fn policy(family: usize) -> Policy {
-    let options = PolicyOptions {
+fn policy(family: usize) -> PolicyModel {
+    let options = PolicyModelOptions {
         seed: 8,
-        ..PolicyOptions::default()
+        ..PolicyModelOptions::default()
     };
-    Policy::draw(families().remove(family), &Device::Cpu, &options).unwrap()
+    PolicyModel::draw(families().remove(family), &Device::Cpu, &options).unwrap()
 }
 
 /// Several completions of prompts of different lengths.

@@ -1,6 +1,6 @@
 //! Products with weights.
 
-use assay_kernels::{Panels, Product, View, multiply};
+use assay_kernels::{PackedWeights, Product, View, multiply};
 use candle_core::{DType, Result, Tensor};
 use rayon::prelude::*;
 
@@ -25,16 +25,19 @@ pub(crate) enum Weight {
     /// As it is learned and stored.
     Plain(Tensor),
     /// Laid out for many products, of which no gradient is asked.
-    Laid(Panels),
+    Laid(PackedWeights),
 }
 
 impl Weight {
     /// Laid out where there are products for it: on a CPU, in `f32`.
     pub(crate) fn laid_out(self) -> Result<Self> {
         match self {
-            Self::Plain(tensor) if tensor.device().is_cpu() && tensor.dtype() == DType::F32 => Ok(
-                Self::Laid(Panels::new(Held::new(&tensor).slice()?, tensor.dim(1)?)),
-            ),
+            Self::Plain(tensor) if tensor.device().is_cpu() && tensor.dtype() == DType::F32 => {
+                Ok(Self::Laid(PackedWeights::new(
+                    Held::new(&tensor).slice()?,
+                    tensor.dim(1)?,
+                )))
+            }
             other => Ok(other),
         }
     }
@@ -49,7 +52,7 @@ impl Weight {
 }
 
 /// Each worker takes some rows through the whole weight.
-fn by_rows(x: &Tensor, panels: &Panels) -> Result<Tensor> {
+fn by_rows(x: &Tensor, panels: &PackedWeights) -> Result<Tensor> {
     let (rows, inputs) = x.dims2()?;
     let outputs = panels.outputs();
     if inputs != panels.inputs() {
@@ -63,7 +66,7 @@ fn by_rows(x: &Tensor, panels: &Panels) -> Result<Tensor> {
     } else {
         rayon::current_num_threads()
     };
-    let piece = rows.div_ceil(threads).next_multiple_of(Panels::ROWS);
+    let piece = rows.div_ceil(threads).next_multiple_of(PackedWeights::ROWS);
     let mut product = vec![0.0; rows * outputs];
     let held = Held::new(x);
     let pieces = product.par_chunks_mut((piece * outputs).max(1));

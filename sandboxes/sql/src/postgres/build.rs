@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use assay_cell::query::ServerError;
+use assay_worker::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_scalar, raw_sql};
 
 use super::connect::{Address, Keys, Role, unreachable};
@@ -11,7 +11,7 @@ use super::setup::{MARK, TEMPLATE, UNLOGGED, comment, lock};
 use super::{ends, roles};
 
 /// Time all scripts of a database may take.
-const PATIENCE: Duration = Duration::from_secs(120);
+const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Makes the objects that scripts created readable.
 const OPEN: &str = "do $$ declare schema_name name; begin
@@ -107,11 +107,11 @@ impl Build<'_> {
         self.begin(operator)
             .await
             .map_err(|error| unreachable(&error))?;
-        let ran = tokio::time::timeout(PATIENCE, self.run(operator, scripts)).await;
+        let ran = tokio::time::timeout(TIMEOUT, self.run(operator, scripts)).await;
         ran.unwrap_or_else(|_| {
             Err(ServerError::Scripts(format!(
                 "the scripts take more than {} s",
-                PATIENCE.as_secs()
+                TIMEOUT.as_secs()
             )))
         })?;
         self.hand_over()

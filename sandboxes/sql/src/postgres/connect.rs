@@ -3,7 +3,7 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use assay_cell::query::ServerError;
+use assay_worker::query::ServerError;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{ConnectOptions, Connection, Error, PgConnection};
 
@@ -11,7 +11,7 @@ use super::ends;
 use super::roles::{OWNER, READER};
 
 /// Time to connect.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How often a server that starts again is asked, once a second.
 const TRIES: usize = 10;
@@ -79,7 +79,7 @@ impl Address {
             None => options,
         };
         let connecting = PgConnection::connect_with(&options);
-        tokio::time::timeout(PATIENCE, connecting)
+        tokio::time::timeout(TIMEOUT, connecting)
             .await
             .unwrap_or_else(|_| {
                 Err(Error::Io(std::io::Error::new(

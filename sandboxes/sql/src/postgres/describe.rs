@@ -1,7 +1,7 @@
 //! What a database is made of: tables, columns, keys. Rows are neither counted nor shown: none are
 //! generated from them.
 
-use assay_cell::query::{Column, ForeignKey, Rows, Table};
+use assay_worker::query::{Column, ForeignKey, Rows, Table};
 use sqlx::{Error, PgConnection, query_as};
 
 /// Tables and views, in the order they were made, with one row for each column.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use assay_cell::query::End;
+use assay_worker::query::End;
 use sqlx::Error;
 use sqlx::error::DatabaseError;
 

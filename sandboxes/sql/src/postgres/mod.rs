@@ -21,7 +21,7 @@ mod values;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_cell::query::{Limits, Ran, Served, Server, ServerError, Table};
+use assay_worker::query::{Limits, Ran, Served, Server, ServerError, Table};
 use sqlx::{Connection, PgConnection};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
@@ -206,7 +206,7 @@ impl Server for Postgres {
                 }
                 Err(_) => {
                     connect::patiently(|| self.reader(database, reverse)).await?;
-                    Ok(run::ended(assay_cell::query::End::Error(format!(
+                    Ok(run::ended(assay_worker::query::End::Error(format!(
                         "the server ends, twice: {lost}"
                     ))))
                 }

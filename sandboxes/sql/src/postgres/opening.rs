@@ -1,6 +1,6 @@
 //! How a statement begins: as a query, or as something that is refused before it is run.
 
-use assay_cell::query::End;
+use assay_worker::query::End;
 
 /// What a statement is by its first word.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use assay_cell::query::{End, Limits, Ran, Rows};
+use assay_worker::query::{End, Limits, Ran, Rows};
 use futures::TryStreamExt;
 use sqlx::{
     AssertSqlSafe, Column, Connection, Either, Error, Executor, PgConnection, SqlSafeStr,
@@ -12,7 +12,7 @@ use sqlx::{
 
 use super::ends::{end_of, is_lost};
 use super::opening::{Opening, opening};
-use super::values::cells;
+use super::values::workers;
 
 /// Longest statement, in bytes.
 const LONGEST: usize = 100_000;
@@ -111,7 +111,7 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
                 columns = names(sqlx::Row::columns(&row));
                 rows = Rows::new(columns.len());
             }
-            cells(&row, |cells| rows.push(cells))?;
+            workers(&row, |workers| rows.push(workers))?;
             if rows.len() as u64 > query.limits.rows || rows.bytes() as u64 > query.limits.bytes {
                 return Ok(ended(End::TooManyRows));
             }

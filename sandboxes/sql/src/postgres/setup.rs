@@ -1,6 +1,6 @@
 //! What a server is given before its first database of a task: roles and the template.
 
-use assay_cell::query::ServerError;
+use assay_worker::query::ServerError;
 use sqlx::{AssertSqlSafe, Connection, Error, PgConnection, query_as, query_scalar, raw_sql};
 
 use super::connect::{Address, Keys, unreachable};

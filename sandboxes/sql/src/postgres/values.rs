@@ -1,6 +1,6 @@
 //! Cells of rows, out of the text in which the server writes them.
 
-use assay_cell::query::Value;
+use assay_worker::query::Value;
 use sqlx::postgres::PgRow;
 use sqlx::{Row, ValueRef};
 

@@ -1,5 +1,5 @@
 //! The memory of SQLite, counted to the byte. Its own count takes a lock for each piece, which
-//! costs a third of a query; a cell has one thread that asks.
+//! costs a third of a query; a worker has one thread that asks.
 
 use std::alloc::{Layout, alloc, dealloc, realloc};
 use std::ffi::{c_int, c_void};

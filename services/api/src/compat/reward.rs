@@ -211,7 +211,7 @@ pub(super) async fn ask(
         inputs,
         truncate,
         expected_version: None,
-        patience: None,
+        timeout: None,
     };
     let reply = api.models().score(request).await.map_err(ApiError::from)?;
     let mut scores = Vec::with_capacity(reply.scores.len());

@@ -239,7 +239,7 @@ fn busy() -> Response {
     retry_after(
         sentence(
             StatusCode::GATEWAY_TIMEOUT,
-            "every cell is busy; send the program again",
+            "every worker is busy; send the program again",
         ),
         Some(1),
     )

@@ -127,7 +127,7 @@ async fn what_is_asked_reaches_the_model() {
         (asked.model.as_deref(), asked.truncate),
         (Some("rm"), Truncate::Left)
     );
-    assert_eq!(asked.patience, Some(Duration::from_millis(250)));
+    assert_eq!(asked.timeout, Some(Duration::from_millis(250)));
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ struct Report {
     set_aside: u64,
     /// Time from starting the node until its first grade, without a record, in microseconds.
     first_grade_us: u64,
-    /// Mechanisms of the kernel that confine cells, and whether each is in place.
+    /// Mechanisms of the kernel that confine workers, and whether each is in place.
     confinement: BTreeMap<&'static str, bool>,
     images: Vec<Image>,
     graders: Vec<SelfTest>,
@@ -46,7 +46,7 @@ struct Image {
     version: String,
     hash: String,
     modules: Vec<String>,
-    /// From asking a cell for a trivial program to its answer.
+    /// From asking a worker for a trivial program to its answer.
     p50_us: u64,
     p99_us: u64,
 }
@@ -102,7 +102,7 @@ pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> 
         };
         writeln!(
             out,
-            "cells are confined by {}; missing on this machine: {}",
+            "workers are confined by {}; missing on this machine: {}",
             walls(true),
             walls(false)
         )?;
@@ -164,7 +164,7 @@ async fn examine(mut config: Config) -> anyhow::Result<Report> {
     // The self-test measures grading: nothing is recorded and nothing is cached.
     config.store.database = String::new();
     config.engine.outcome_bytes = 0;
-    let installed = sandboxes::images(&config.cells);
+    let installed = sandboxes::images(&config.sandbox_workers);
     let node = Node::start(config).await?;
     node.load_models().await?;
     let mut graders = Vec::new();
@@ -276,7 +276,7 @@ async fn time_program(
         );
         times.push(micros(clock.monotonic().saturating_sub(started)));
     }
-    // The first starts a cell and compiles the program.
+    // The first starts a worker and compiles the program.
     times.remove(0);
     times.sort_unstable();
     let at = |share: usize| {

@@ -164,7 +164,7 @@ fn unread(line: &Unread) -> Value {
     json!({
         "id": id, "group": group, "grade": null, "channel": null, "grader": null,
         "outcome": "ungradable", "verdict": null, "pass": null, "score": null, "appeal": null, "score_after_appeal": null,
-        "backward": null, "forward": null, "reward": null, "composition": null, "coefficient": null, "coefficient_rule": null,
+        "backward": null, "forward": null, "reward": null, "reward_breakdown": null, "advantage": null, "advantage_estimator": null,
         "components": [], "steps": [], "measures": {}, "evidence": null,
         "error": { "code": problem.code, "message": message, "retryable": false },
         "deterministic": true, "queue_us": 0, "grade_us": 0, "cached": false, "recorded": false,

@@ -16,7 +16,7 @@ use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, output: Output) -> anyhow::Result<Ended> {
     let config = configuration(file, Vec::new())?;
-    let sandboxes = Sandboxes::open(&config.cells, &config.sql)?;
+    let sandboxes = Sandboxes::open(&config.sandbox_workers, &config.sql)?;
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
     let models = assay_node::models::open(&config.reward_models, &clock)?;
     let graders = assay_node::graders::graders(&sandboxes, Arc::new(models));

@@ -15,9 +15,9 @@ use crate::terminal;
 pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Ended> {
     let config = configuration(file, Vec::new())?;
     if let (Some(language), Some(interpreter)) = (&images.build, &images.interpreter) {
-        sandboxes::build_image(&config.cells, language, interpreter)?;
+        sandboxes::build_image(&config.sandbox_workers, language, interpreter)?;
     }
-    let installed = sandboxes::images(&config.cells);
+    let installed = sandboxes::images(&config.sandbox_workers);
     let mut out = terminal::stdout();
     if images.output.json {
         let list: Vec<_> = installed

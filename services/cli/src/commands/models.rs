@@ -12,7 +12,7 @@ use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 use super::{block_on, configuration};
 use crate::arguments::{ModelAction, Models};
 use crate::exit::Ended;
-use crate::table::{self, cell};
+use crate::table::{self, worker};
 use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ended> {
@@ -95,11 +95,11 @@ fn row(status: &RewardModelBody) -> [String; 8] {
             status.name.clone()
         },
         state,
-        cell(model.map(|model| model.version.chars().take(12).collect::<String>())),
-        cell(model.map(|model| &model.head)),
-        cell(model.map(|model| &model.scale)),
-        cell(model.map(|model| &model.device)),
+        worker(model.map(|model| model.version.chars().take(12).collect::<String>())),
+        worker(model.map(|model| &model.head)),
+        worker(model.map(|model| &model.scale)),
+        worker(model.map(|model| &model.device)),
         status.scored.to_string(),
-        cell(model.map(|model| &model.source)),
+        worker(model.map(|model| &model.source)),
     ]
 }

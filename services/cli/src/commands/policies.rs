@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use assay_api::render;
 use assay_client::{Client, Retry};
 use assay_correction::policy::FUNCTIONS;
-use assay_engine::Policy;
+use assay_engine::RewardPolicy;
 use assay_node::Node;
 use assay_wire::channels::{PoliciesBody, PolicyBody};
 
@@ -113,7 +113,7 @@ fn row(policy: &PolicyBody) -> [String; 4] {
 }
 
 /// A policy in a file: TOML, or JSON where it starts with a brace.
-fn read(path: &Path) -> anyhow::Result<Policy> {
+fn read(path: &Path) -> anyhow::Result<RewardPolicy> {
     let text = std::fs::read_to_string(path)
         .with_context(|| format!("`{}` cannot be read", path.display()))?;
     let json: serde_json::Value = if text.trim_start().starts_with('{') {
@@ -124,7 +124,7 @@ fn read(path: &Path) -> anyhow::Result<Policy> {
             .with_context(|| format!("`{}` is not TOML", path.display()))?;
         serde_json::to_value(table)?
     };
-    Policy::inline(&json).map_err(|error| anyhow::anyhow!("`{}`: {error}", path.display()))
+    RewardPolicy::inline(&json).map_err(|error| anyhow::anyhow!("`{}`: {error}", path.display()))
 }
 
 fn explain(out: &mut impl Write, policy: &PolicyBody, json: bool) -> anyhow::Result<Ended> {

@@ -117,7 +117,7 @@ fn with_server(commands: impl FnOnce(&dyn Fn(&[&str]) -> Output) + Send + 'stati
         let mut config = Config::default();
         config.store.database = String::new();
         config.server.listen = ([127, 0, 0, 1], 0).into();
-        config.cells.program = env!("CARGO_BIN_EXE_assay").into();
+        config.sandbox_workers.program = env!("CARGO_BIN_EXE_assay").into();
         let node = Node::start(config)
             .await
             .unwrap()

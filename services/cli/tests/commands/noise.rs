@@ -54,9 +54,13 @@ fn policies_are_listed_explained_and_checked() {
         &["policies", "long"],
         "there are `default`, `halves`, `short`",
     );
-    std::fs::write(folder.path().join("good.toml"), "coefficient = \"rloo\"\n").unwrap();
+    std::fs::write(folder.path().join("good.toml"), "advantage = \"rloo\"\n").unwrap();
     assert!(out(folder.path(), &["policies", "--check", "good.toml"]).contains("rloo"));
-    std::fs::write(folder.path().join("bad.json"), r#"{"coefficient":"ppo"}"#).unwrap();
+    std::fs::write(
+        folder.path().join("bad.json"),
+        r#"{"advantage_estimator": "ppo"}"#,
+    )
+    .unwrap();
     refused(
         folder.path(),
         &["policies", "--check", "bad.json"],
@@ -106,7 +110,7 @@ fn a_file_is_graded_by_a_policy() {
     );
     assert_eq!(results[10]["appeal"]["overturned"], true);
     assert!(
-        results[30]["composition"]["terms"].is_array(),
+        results[30]["reward_breakdown"]["terms"].is_array(),
         "{}",
         results[30]
     );

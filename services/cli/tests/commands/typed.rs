@@ -71,7 +71,7 @@ fn every_line_has_its_result_in_its_place() {
     let ids: Vec<_> = results.iter().map(|result| result["id"].as_str()).collect();
     assert_eq!(ids, [Some("a"), None, Some("b"), Some("c"), Some("d")]);
     assert_eq!(
-        (&results[0]["coefficient"], &results[2]["coefficient"]),
+        (&results[0]["advantage"], &results[2]["advantage"]),
         (&Value::from(0.5), &Value::from(-0.5))
     );
     let told = |at: usize| results[at]["error"]["message"].as_str().unwrap();

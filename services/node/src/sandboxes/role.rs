@@ -1,4 +1,4 @@
-//! The hidden role in which this binary is a cell: its arguments, its confinement, the requests
+//! The hidden role in which this binary is a worker: its arguments, its confinement, the requests
 //! that it answers.
 
 use std::ffi::OsString;
@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use assay_cell::{
+use assay_sqlbox::Databases;
+use assay_wasm::{Folder, Programs};
+use assay_worker::{
     Confinement, Handlers, Isolation, Wall, close_inherited, end_with_parent, ignore_stop_signals,
     isolate, role, survive_file_limits,
 };
-use assay_sqlbox::Databases;
-use assay_wasm::{Folder, Programs};
 
 use crate::{config, observe};
 
-/// Native stack of the thread that answers requests in a cell: guests run on it.
-const CELL_STACK: usize = 192 << 20;
+/// Native stack of the thread that answers requests in a worker: guests run on it.
+const WORKER_STACK: usize = 192 << 20;
 
-/// How long an exiting cell waits for the log to be written.
+/// How long an exiting worker waits for the log to be written.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
-/// The kind of requests that a cell answers. Programs and queries never share a process.
+/// The kind of requests that a worker answers. Programs and queries never share a process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
     /// Programs, with the images in this folder.
@@ -31,7 +31,7 @@ pub enum Work {
 }
 
 impl Work {
-    /// The arguments of a cell for this work that requires these walls.
+    /// The arguments of a worker for this work that requires these walls.
     #[must_use]
     pub fn arguments(&self, walls: &[Wall]) -> Vec<OsString> {
         let walls: Vec<&str> = walls.iter().map(|wall| wall.as_str()).collect();
@@ -59,7 +59,7 @@ impl Work {
     }
 }
 
-/// Serves as a cell when this process was started as one; `None` otherwise. The first thing a
+/// Serves as a worker when this process was started as one; `None` otherwise. The first thing a
 /// binary with a node asks.
 #[must_use]
 pub fn answer_role() -> Option<ExitCode> {
@@ -76,15 +76,15 @@ pub fn answer_role() -> Option<ExitCode> {
     };
     // Before logging starts a thread.
     let isolation = isolate(readable);
-    // Logging twice is no error, and a cell with none still works.
+    // Logging twice is no error, and a worker with none still works.
     let _ = observe::logs(&config::Log {
         filter: "warn".to_owned(),
         ..config::Log::default()
     });
-    let cell = std::thread::Builder::new()
-        .name("assay-cell".to_owned())
-        .stack_size(CELL_STACK);
-    let served = cell
+    let worker = std::thread::Builder::new()
+        .name("assay-worker".to_owned())
+        .stack_size(WORKER_STACK);
+    let served = worker
         .spawn(move || serve(&work, isolation, &walls))
         .map(std::thread::JoinHandle::join);
     observe::flush_logs(LAST_LINES);
@@ -98,27 +98,27 @@ pub fn answer_role() -> Option<ExitCode> {
 /// gone.
 fn serve(work: &Work, isolation: Isolation, walls: &[Wall]) -> bool {
     if let Err(error) = end_with_parent() {
-        tracing::error!(%error, "this cell could not end with its parent");
+        tracing::error!(%error, "this worker could not end with its parent");
         return false;
     }
     let handlers = match work {
         Work::Programs(images) => match Programs::load(&Folder::new(images)) {
             Ok(programs) => Handlers::new().with(programs),
             Err(error) => {
-                tracing::error!(%error, "this cell cannot run programs");
+                tracing::error!(%error, "this worker cannot run programs");
                 return false;
             }
         },
         Work::Queries => match Databases::new() {
             Ok(databases) => Handlers::new().with(databases),
             Err(error) => {
-                tracing::error!(%error, "this cell cannot run queries");
+                tracing::error!(%error, "this worker cannot run queries");
                 return false;
             }
         },
     };
     let confinement = isolation.confine();
-    // Without a required wall the cell only reports its confinement.
+    // Without a required wall the worker only reports its confinement.
     let handlers = if has_all(confinement, walls) {
         handlers
     } else {

@@ -19,10 +19,10 @@ pub(crate) use shares::shares;
 const COLUMNS: i64 = 120;
 
 /// Steps of one column in a chart of all steps up to `last`: a power of 2, because the record keeps
-/// sums of such stretches.
+/// sums of such buckets.
 pub(crate) fn width(last: Option<i64>) -> i64 {
-    let stretches = (last.unwrap_or(0).max(0) / COLUMNS).cast_unsigned();
-    1 << (u64::BITS - stretches.leading_zeros())
+    let buckets = (last.unwrap_or(0).max(0) / COLUMNS).cast_unsigned();
+    1 << (u64::BITS - buckets.leading_zeros())
 }
 
 /// A chart, or nothing where there is nothing to draw. The one text that templates write without

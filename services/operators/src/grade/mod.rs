@@ -64,7 +64,7 @@ pub(crate) struct View {
     pub(crate) tests: Option<Tests>,
     pub(crate) evidence: Vec<Fact>,
     pub(crate) appeal: Vec<Fact>,
-    pub(crate) composition: Vec<Fact>,
+    pub(crate) reward_breakdown: Vec<Fact>,
     pub(crate) components: Option<Table>,
     pub(crate) steps: Option<Table>,
     pub(crate) measures: Vec<Fact>,
@@ -137,7 +137,7 @@ impl View {
             },
             tests,
             appeal: record.appeal.as_ref().map(of_appeal).unwrap_or_default(),
-            composition: facts::facts(&json(&record.composition_json)),
+            reward_breakdown: facts::facts(&json(&record.reward_breakdown_json)),
             components: Table::of(&json(&record.components_json)),
             steps: Table::of(&json(&record.steps_json)),
             measures: facts::facts(&json(&record.measures_json)),
@@ -230,8 +230,8 @@ fn known(record: &GradeRecord) -> Vec<Known> {
             "no: grading again may give another verdict".to_owned(),
         ));
     }
-    if let Some(coefficient) = record.coefficient {
-        known.push(plain("coefficient", maybe(Some(coefficient))));
+    if let Some(advantage) = record.advantage {
+        known.push(plain("advantage", maybe(Some(advantage))));
     }
     known.push(plain("sent by", cell(&record.caller)));
     known

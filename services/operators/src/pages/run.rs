@@ -34,7 +34,7 @@ struct Chart {
     parts: Vec<(String, usize)>,
 }
 
-/// A stretch of steps in numbers.
+/// A bucket of steps in numbers.
 struct StepRow {
     step: String,
     address: Option<String>,

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use assay_core::chart::{Steps, stretch};
+use assay_core::chart::{Steps, bucket};
 use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{RunSummary, StoreError};
 
@@ -81,7 +81,7 @@ impl Sources<'_> {
         let mut steps = snapshot.run_steps(run, width).await?;
         for (loaded, fresh) in fresh_by_entry(items, snapshot.as_mut()).await? {
             if !fresh.is_empty() {
-                let first = loaded.entry.step.map(|step| stretch(step, width));
+                let first = loaded.entry.step.map(|step| bucket(step, width));
                 loaded.count(&fresh, steps.entry(first).or_default());
             }
         }

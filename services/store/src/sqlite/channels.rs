@@ -12,17 +12,17 @@ use super::rows::count;
 use super::sums::{add_counts, add_numbers, number};
 use crate::database::DatabaseError;
 
-/// Newest stretches of a channel that are read one by one; what is older weighs little and comes as
+/// Newest buckets of a channel that are read one by one; what is older weighs little and comes as
 /// one sum.
-const STRETCHES: i64 = 512;
+const BUCKETS: i64 = 512;
 
 const UPSERT_GRADED: Insert = Insert {
-    into: "insert into channels (channel, version, stretch, negatives, positives, \
+    into: "insert into channels (channel, version, bucket, negatives, positives, \
            bound_negatives, bound_positives, overturned_negatives, overturned_positives, repeats, \
            flips)",
     columns: 11,
     then: concat!(
-        "on conflict (channel, version, stretch) do update set ",
+        "on conflict (channel, version, bucket) do update set ",
         add_counts!(
             "negatives",
             "positives",
@@ -37,11 +37,11 @@ const UPSERT_GRADED: Insert = Insert {
 };
 
 const UPSERT_CHECKED: Insert = Insert {
-    into: "insert into channel_checks (channel, version, stretch, judge, sensitivity, \
+    into: "insert into channel_checks (channel, version, bucket, judge, sensitivity, \
            specificity, passes, checks, disagreed, weight, squares, disagreed_weight)",
     columns: 12,
     then: concat!(
-        "on conflict (channel, version, stretch, judge, sensitivity, specificity, passes) do \
+        "on conflict (channel, version, bucket, judge, sensitivity, specificity, passes) do \
          update set ",
         add_counts!("checks", "disagreed"),
         ", ",
@@ -80,7 +80,7 @@ pub(super) async fn add(
             values
                 .add(place.channel.as_str())
                 .add(i64::from(place.version))
-                .add(place.stretch)
+                .add(place.bucket)
                 .add_count(graded.negatives)
                 .add_count(graded.positives)
                 .add_count(graded.bound_negatives)
@@ -104,7 +104,7 @@ pub(super) async fn add(
             values
                 .add(place.channel.as_str())
                 .add(i64::from(place.version))
-                .add(place.stretch)
+                .add(place.bucket)
                 .add(checker.judge.as_str())
                 .add_number(checker.sensitivity)
                 .add_number(checker.specificity)
@@ -198,24 +198,24 @@ async fn places(
 }
 
 /// Reads what was graded in one channel. One channel at a time is read off the key from its end;
-/// all at once, numbered and cut, would sort every stretch there is.
+/// all at once, numbered and cut, would sort every bucket there is.
 async fn read_graded(
     connection: &mut SqliteConnection,
     channel: &str,
     version: u32,
     graded: &mut BTreeMap<Place, Graded>,
 ) -> Result<(), DatabaseError> {
-    const NEWEST: &str = "select stretch, negatives, positives, bound_negatives, bound_positives, \
+    const NEWEST: &str = "select bucket, negatives, positives, bound_negatives, bound_positives, \
              overturned_negatives, overturned_positives, repeats, flips \
-         from channels where channel = ? and version = ? order by stretch desc limit ?";
-    const OLDER: &str = "select max(stretch), sum(negatives), sum(positives), \
+         from channels where channel = ? and version = ? order by bucket desc limit ?";
+    const OLDER: &str = "select max(bucket), sum(negatives), sum(positives), \
              sum(bound_negatives), sum(bound_positives), sum(overturned_negatives), \
              sum(overturned_positives), sum(repeats), sum(flips) from channels where channel = ? \
-             and version = ? and stretch < ? having count(*) > 0";
+             and version = ? and bucket < ? having count(*) > 0";
     let newest = sqlx::query(NEWEST)
         .bind(channel)
         .bind(version)
-        .bind(STRETCHES - 1);
+        .bind(BUCKETS - 1);
     let mut rows = newest.fetch_all(&mut *connection).await?;
     let oldest: Option<i64> = rows.last().map(|row| row.try_get(0)).transpose()?;
     let older = sqlx::query(OLDER).bind(channel).bind(version).bind(oldest);
@@ -235,7 +235,7 @@ async fn read_graded(
             Place {
                 channel: channel.to_owned(),
                 version,
-                stretch: row.try_get(0)?,
+                bucket: row.try_get(0)?,
             },
             counts,
         );
@@ -243,26 +243,26 @@ async fn read_graded(
     Ok(())
 }
 
-/// Reads what checks found in one channel, of which a stretch has a row for each checker.
+/// Reads what checks found in one channel, of which a bucket has a row for each checker.
 async fn read_checked(
     connection: &mut SqliteConnection,
     channel: &str,
     version: u32,
     counts: &mut ChannelCounts,
 ) -> Result<(), DatabaseError> {
-    const OLDEST: &str = "select min(stretch) from (select distinct stretch from channel_checks \
-         where channel = ? and version = ? order by stretch desc limit ?)";
-    const NEWEST: &str = "select stretch, judge, sensitivity, specificity, passes, checks, \
+    const OLDEST: &str = "select min(bucket) from (select distinct bucket from channel_checks \
+         where channel = ? and version = ? order by bucket desc limit ?)";
+    const NEWEST: &str = "select bucket, judge, sensitivity, specificity, passes, checks, \
              disagreed, weight, squares, disagreed_weight from channel_checks where channel = ? \
-             and version = ? and stretch >= ?";
-    const OLDER: &str = "select max(stretch), judge, sensitivity, specificity, passes, \
+             and version = ? and bucket >= ?";
+    const OLDER: &str = "select max(bucket), judge, sensitivity, specificity, passes, \
              sum(checks), sum(disagreed), sum(weight), sum(squares), sum(disagreed_weight) from \
-             channel_checks where channel = ? and version = ? and stretch < ? group by judge, \
+             channel_checks where channel = ? and version = ? and bucket < ? group by judge, \
              sensitivity, specificity, passes";
     let oldest = sqlx::query_scalar(OLDEST)
         .bind(channel)
         .bind(version)
-        .bind(STRETCHES - 1);
+        .bind(BUCKETS - 1);
     let oldest: Option<i64> = oldest.fetch_one(&mut *connection).await?;
     for select in [NEWEST, OLDER] {
         let rows = sqlx::query(select).bind(channel).bind(version).bind(oldest);
@@ -283,7 +283,7 @@ async fn read_checked(
             let place = Place {
                 channel: channel.to_owned(),
                 version,
-                stretch: row.try_get(0)?,
+                bucket: row.try_get(0)?,
             };
             counts.checked_by(place, checker).add(&checked);
         }

@@ -1,10 +1,10 @@
 //! Responsible for what charts of runs are drawn from: adding what was counted by step, and reading
-//! it back by stretches of steps.
+//! it back by buckets of steps.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use assay_core::chart::{Counted, Number, Steps, Sums, Topic, stretch};
+use assay_core::chart::{Counted, Number, Steps, Sums, Topic, bucket};
 use sqlx::Row;
 use sqlx::sqlite::SqliteConnection;
 
@@ -18,7 +18,7 @@ use crate::database::DatabaseError;
 pub(super) type Added<'e> = BTreeMap<(&'e Arc<str>, Option<i64>), Counted>;
 
 /// Widths at which sums are kept. A chart reads the widest that its own is a multiple of: with
-/// columns of some power of 2, at most eight kept stretches for each.
+/// columns of some power of 2, at most eight kept buckets for each.
 const WIDTHS: [i64; 4] = [1, 16, 256, 4096];
 
 const UPSERT_NUMBERS: Insert = Insert {
@@ -47,18 +47,18 @@ pub(super) async fn add(
     added: &Added<'_>,
     runs: &HashMap<&Arc<str>, i64>,
 ) -> Result<(), DatabaseError> {
-    let mut stretches: BTreeMap<(i64, i64, i64), Counted> = BTreeMap::new();
+    let mut buckets: BTreeMap<(i64, i64, i64), Counted> = BTreeMap::new();
     for ((run, step), counted) in added {
         let Some(run) = runs.get(run) else { continue };
         for width in WIDTHS {
-            let first = step.map_or(NO_STEP, |step| stretch(step, width));
-            stretches
+            let first = step.map_or(NO_STEP, |step| bucket(step, width));
+            buckets
                 .entry((*run, width, first))
                 .or_default()
                 .add(counted);
         }
     }
-    let numbers: Vec<_> = stretches
+    let numbers: Vec<_> = buckets
         .iter()
         .flat_map(|(place, counted)| counted.numbers.iter().map(move |row| (*place, row)))
         .collect();
@@ -80,7 +80,7 @@ pub(super) async fn add(
             },
         )
         .await?;
-    let words: Vec<_> = stretches
+    let words: Vec<_> = buckets
         .iter()
         .flat_map(|(place, counted)| counted.words.iter().map(move |row| (*place, row)))
         .collect();
@@ -102,17 +102,17 @@ pub(super) async fn add(
     Ok(())
 }
 
-/// First step of the stretch, as computed by the function of this name; the marker for no step is
+/// First step of the bucket, as computed by the function of this name; the marker for no step is
 /// unchanged. A first step below the smallest integer would become a real; the cast makes it the
 /// smallest integer.
-macro_rules! stretch {
+macro_rules! bucket {
     () => {
         "case when step = -9223372036854775808 then step else cast(step - ((step % ?1) + ?1) % ?1 \
          as integer) end"
     };
 }
 
-/// What was counted of a run, by stretches of `width` steps.
+/// What was counted of a run, by buckets of `width` steps.
 pub(super) async fn read(
     connection: &mut SqliteConnection,
     run: i64,
@@ -120,13 +120,13 @@ pub(super) async fn read(
 ) -> Result<Steps, DatabaseError> {
     const NUMBERS: &str = concat!(
         "select ",
-        stretch!(),
+        bucket!(),
         " first, number, bin, sum(count), sum(sum), sum(squares) from step_numbers where run = ?2 \
          and width = ?3 group by first, number, bin"
     );
     const WORDS: &str = concat!(
         "select ",
-        stretch!(),
+        bucket!(),
         " first, topic, word, sum(grades) from step_words where run = ?2 and width = ?3 group by \
          first, topic, word"
     );

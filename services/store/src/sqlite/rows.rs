@@ -15,8 +15,8 @@ use crate::database::DatabaseError;
 pub(super) const INSERT_GRADES: Insert = Insert {
     into: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, completion_hash, \
            prompt_hash, score, reward, components, steps, measures, evidence, error, meta, \
-           checks, queue_us, grade_us, work, time_us, appeal, score_after, coefficient, \
-           composition)",
+           checks, queue_us, grade_us, work, time_us, appeal, score_after, advantage, \
+           reward_breakdown)",
     columns: 25,
     then: "",
 };
@@ -27,7 +27,7 @@ pub(super) const SELECT_GRADE: &str = "select g.key, g.item, g.in_group, g.promp
      k.outcome, k.verdict, k.pass, g.score, g.reward, g.components, g.steps, g.measures, \
      g.evidence, g.error, g.meta, g.checks, k.deterministic, k.cached, g.queue_us, g.grade_us, \
      g.work, g.time_us, b.id, b.caller, b.step, (select name from runs where no = b.run), \
-     g.appeal, g.score_after, g.coefficient, g.composition, k.policy_hash";
+     g.appeal, g.score_after, g.advantage, g.reward_breakdown, k.policy_hash";
 
 /// Key of the grade at `position` of the batch `number`.
 pub(super) fn key(number: i64, position: u32) -> i64 {
@@ -70,8 +70,8 @@ pub(super) fn bind_grade(values: &mut Values, key: i64, kind: i64, grade: &Grade
                 .as_deref(),
         )
         .add(grade.score_after_appeal)
-        .add(grade.coefficient)
-        .add_text(grade.composition_json.as_deref());
+        .add(grade.advantage)
+        .add_text(grade.reward_breakdown_json.as_deref());
 }
 
 pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> {
@@ -122,9 +122,9 @@ pub(super) fn read_grade(row: &SqliteRow) -> Result<GradeRecord, DatabaseError> 
         appeal,
         score_after_appeal: row.try_get(35)?,
         reward: row.try_get(16)?,
-        coefficient: row.try_get(36)?,
+        advantage: row.try_get(36)?,
         components_json: row.try_get(17)?,
-        composition_json: row.try_get(37)?,
+        reward_breakdown_json: row.try_get(37)?,
         steps_json: row.try_get(18)?,
         measures_json: row.try_get(19)?,
         evidence_json: row.try_get(20)?,

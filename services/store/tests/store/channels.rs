@@ -1,7 +1,7 @@
 //! Counts of channels and histories of prompts: each grade and event counts once, waiting or
 //! applied, here or in a replica.
 
-use assay_core::channel::{Adjudication, Calibration, Draw, Event, OPERATOR, STRETCH_US};
+use assay_core::channel::{Adjudication, BUCKET_US, Calibration, Draw, Event, OPERATOR};
 use assay_core::store::{Reader, Recorder};
 use assay_core::{GradeId, Visit};
 use assay_store::DurableStore;
@@ -84,12 +84,12 @@ async fn counts_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn old_stretches_come_as_one_sum() {
+async fn old_buckets_come_as_one_sum() {
     let world = World::new();
     let store = world.open().await;
     let mut long = entry(1, 600);
     for grade in &mut long.grades {
-        grade.time_us += i64::from(grade.position) * STRETCH_US;
+        grade.time_us += i64::from(grade.position) * BUCKET_US;
     }
     record(&store, long).await;
     world.applied(&store).await;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use assay_core::GradeId;
-use assay_core::chart::{Steps, stretch};
+use assay_core::chart::{Steps, bucket};
 use assay_core::record::{Entry, GradeRecord};
 use assay_core::rollup::{RollupKey, Rollups};
 use assay_core::store::{GradeFilter, Reader, Recorder};
@@ -110,7 +110,7 @@ fn naive_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
                     .iter()
                     .find(|body| body.hash == grade.completion_hash)
                     .unwrap();
-                let first = entry.step.map(|step| stretch(step, width));
+                let first = entry.step.map(|step| bucket(step, width));
                 steps
                     .entry(first)
                     .or_default()

@@ -109,7 +109,7 @@ async fn applies_and_reads_extreme_values() {
             grade.item = Some("\0".to_owned());
             grade.score = Some(f64::NAN);
             grade.reward = Some(f64::INFINITY);
-            grade.coefficient = Some(f64::NEG_INFINITY);
+            grade.advantage = Some(f64::NEG_INFINITY);
             (grade.work, grade.queue_us, grade.grade_us) = (u64::MAX, u64::MAX, u64::MAX);
         }
         record(&store, odd).await;

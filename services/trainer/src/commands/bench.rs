@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use assay_core::{Clock, Random, SystemClock};
 use assay_policy::optimiser::{AdamW, AdamWSettings};
-use assay_policy::{Batch, Graph, Policy, PolicyOptions, Sampling, Text, Wanted, generate};
+use assay_policy::{
+    Batch, Graph, PolicyModel, PolicyModelOptions, Sampling, Text, Wanted, generate,
+};
 use assay_trainer::learn::add_gradients;
 use candle_core::{DType, Tensor};
 use serde_json::{Value, json};
@@ -37,17 +39,17 @@ pub(crate) fn run(bench: &Bench) -> anyhow::Result<Ended> {
     Ok(Ended::Done)
 }
 
-fn open(sizes: &BenchSizes) -> anyhow::Result<Policy> {
+fn open(sizes: &BenchSizes) -> anyhow::Result<PolicyModel> {
     if sizes.threads > 0 {
         rayon::ThreadPoolBuilder::new()
             .num_threads(sizes.threads)
             .build_global()?;
     }
-    Ok(Policy::open(
+    Ok(PolicyModel::open(
         &sizes.model,
         &device(),
         DType::F32,
-        &PolicyOptions::default(),
+        &PolicyModelOptions::default(),
     )?)
 }
 
@@ -68,7 +70,7 @@ fn median(times: &mut [Duration]) -> f64 {
 }
 
 /// Mean negative log-probability of every token but the first of each text.
-fn loss(policy: &Policy, texts: &[Ids]) -> anyhow::Result<(Tensor, Graph)> {
+fn loss(policy: &PolicyModel, texts: &[Ids]) -> anyhow::Result<(Tensor, Graph)> {
     let texts: Vec<Text<'_>> = texts.iter().map(Ids::text).collect();
     let batch = Batch::new(&texts, policy.vocabulary(), policy.device())?;
     let scored = policy.score(&batch, 1.0)?;
@@ -76,7 +78,7 @@ fn loss(policy: &Policy, texts: &[Ids]) -> anyhow::Result<(Tensor, Graph)> {
 }
 
 fn gradients(
-    policy: &Policy,
+    policy: &PolicyModel,
     loss: &Tensor,
     graph: Graph,
 ) -> anyhow::Result<BTreeMap<String, Tensor>> {
@@ -174,7 +176,7 @@ fn write(
 
 fn gradient_norms(model: &std::path::Path, input: &std::path::Path) -> anyhow::Result<Value> {
     let texts = score::read(input)?;
-    let policy = Policy::open(model, &device(), DType::F32, &PolicyOptions::default())?;
+    let policy = PolicyModel::open(model, &device(), DType::F32, &PolicyModelOptions::default())?;
     let (loss, graph) = loss(&policy, &texts)?;
     let norm = |gradient: Tensor| -> anyhow::Result<f64> {
         let squares: f64 = gradient

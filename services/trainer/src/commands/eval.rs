@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use assay_policy::{Policy, PolicyOptions};
+use assay_policy::{PolicyModel, PolicyModelOptions};
 use assay_trainer::config::Config;
 use assay_trainer::evaluation::{Examination, examine};
 use assay_trainer::text::Tokens;
@@ -17,7 +17,7 @@ pub(crate) fn run(eval: &Eval) -> anyhow::Result<Ended> {
     let runtime = tokio::runtime::Runtime::new()?;
     let (_, held_out) = sources(&config)?;
     let path = eval.model.as_ref().unwrap_or(&config.policy.path);
-    let policy = Policy::open(path, &device(), DType::F32, &PolicyOptions::default())?;
+    let policy = PolicyModel::open(path, &device(), DType::F32, &PolicyModelOptions::default())?;
     let tokens = Tokens::read(path)?;
     let (learn, examiner) = runtime.block_on(rewards(&config, &eval.service))?;
     let examination = Examination {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_policy::{Policy, PolicyOptions};
+use assay_policy::{PolicyModel, PolicyModelOptions};
 use assay_problems::Tokens;
 use assay_trainer::config::Config;
 use assay_weights::save;
@@ -27,10 +27,10 @@ pub(crate) fn run(init: &Init) -> anyhow::Result<Ended> {
     };
     let tokens = Tokens::new(alphabet);
     let config = shape(init.shape, init.family, tokens.count());
-    let policy = Policy::draw(
+    let policy = PolicyModel::draw(
         config,
         &Device::Cpu,
-        &PolicyOptions {
+        &PolicyModelOptions {
             seed: init.seed,
             lora: None,
         },

@@ -156,9 +156,9 @@ fn sources(config: &Config) -> anyhow::Result<(Box<dyn Source>, Box<dyn Source>)
 /// Two ways to the service, to learn and to examine: the second never permutes.
 async fn rewards(config: &Config, service: &Service) -> anyhow::Result<(Rewards, Rewards)> {
     let shuffled = config.rewards.shuffled.then_some(config.seed);
-    let patience = Duration::from_secs(config.rewards.patience_s);
+    let timeout = Duration::from_secs(config.rewards.timeout_s);
     let learn = Settings {
-        patience,
+        timeout,
         shuffled,
         ..Settings::default()
     };

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use assay_client::{Client, Retry};
 use assay_core::reward_model::{ModelInput, Truncate};
 use assay_core::{Completion, Random};
-use assay_policy::{Policy, PolicyOptions};
+use assay_policy::{PolicyModel, PolicyModelOptions};
 use assay_reward_model::{Compute, Model, ModelOptions, RewardModel};
 use assay_trainer::checkpoint::copy_tokenizer;
 use assay_trainer::head::Pairs;
@@ -48,7 +48,12 @@ pub(crate) fn run(fit: &Fit) -> anyhow::Result<Ended> {
         fit.name,
         fit.name
     );
-    let policy = Policy::open(&fit.model, &device(), DType::F32, &PolicyOptions::default())?;
+    let policy = PolicyModel::open(
+        &fit.model,
+        &device(),
+        DType::F32,
+        &PolicyModelOptions::default(),
+    )?;
     // The texts are read as the service will read them: by the model itself, which has a head of
     // zeros until there is a better one.
     let hidden = usize::try_from(
@@ -140,7 +145,10 @@ fn read(
 }
 
 /// States of the last tokens of better and worse texts.
-fn states(policy: &Policy, [accepted, rejected]: &[Vec<Vec<u32>>; 2]) -> anyhow::Result<Pairs> {
+fn states(
+    policy: &PolicyModel,
+    [accepted, rejected]: &[Vec<Vec<u32>>; 2],
+) -> anyhow::Result<Pairs> {
     let all = |texts: &[Vec<u32>]| -> anyhow::Result<Tensor> {
         let (mut parts, mut start) = (Vec::new(), 0);
         while start < texts.len() {
@@ -171,7 +179,7 @@ fn states(policy: &Policy, [accepted, rejected]: &[Vec<Vec<u32>>; 2]) -> anyhow:
 }
 
 /// Writes body, head, configuration and tokenizer.
-fn write(policy: &Policy, model: &Path, output: &Path, weight: &Tensor) -> anyhow::Result<()> {
+fn write(policy: &PolicyModel, model: &Path, output: &Path, weight: &Tensor) -> anyhow::Result<()> {
     let mut config = policy.config().clone();
     let kind = config["model_type"].as_str().unwrap_or_default();
     let architecture = match kind {

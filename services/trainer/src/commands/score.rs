@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::path::Path;
 
 use anyhow::Context;
-use assay_policy::{Batch, Policy, PolicyOptions, Text};
+use assay_policy::{Batch, PolicyModel, PolicyModelOptions, Text};
 use candle_core::DType;
 use serde::Deserialize;
 use serde_json::json;
@@ -59,11 +59,11 @@ pub(crate) fn run(score: &Score) -> anyhow::Result<Ended> {
         "`--temperature` is above 0"
     );
     let texts = read(&score.input)?;
-    let policy = Policy::open(
+    let policy = PolicyModel::open(
         &score.model,
         &device(),
         DType::F32,
-        &PolicyOptions::default(),
+        &PolicyModelOptions::default(),
     )?;
     let mut out = std::io::stdout().lock();
     let longest = texts

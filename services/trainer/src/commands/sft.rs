@@ -1,7 +1,7 @@
 //! `assay-trainer sft`: learning from solutions.
 
 use assay_core::SystemClock;
-use assay_policy::{Policy, PolicyOptions};
+use assay_policy::{PolicyModel, PolicyModelOptions};
 use assay_trainer::checkpoint::write_model;
 use assay_trainer::config::Config;
 use assay_trainer::telemetry::Telemetry;
@@ -22,11 +22,11 @@ pub(crate) fn run(sft: &Sft) -> anyhow::Result<Ended> {
     let (source, _) = sources(&config)?;
     on_deep_stack(|| {
         let path = &config.policy.path;
-        let options = PolicyOptions {
+        let options = PolicyModelOptions {
             lora: config.policy.lora.clone(),
             seed: config.seed,
         };
-        let policy = Policy::open(path, &device(), DType::F32, &options)?;
+        let policy = PolicyModel::open(path, &device(), DType::F32, &options)?;
         let tokens = Tokens::read(path)?;
         let clock = SystemClock::new();
         let mut telemetry = Telemetry::open(&sft.output, None, &clock)?;

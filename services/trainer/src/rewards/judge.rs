@@ -87,7 +87,7 @@ pub struct Judged {
     pub verdict: Option<String>,
     /// The number that the service recommends as advantage; `None` in a group with fewer than two
     /// graded members.
-    pub coefficient: Option<f64>,
+    pub advantage: Option<f64>,
     /// The named advantage that was asked for.
     pub advantage: Option<f64>,
     /// Weight that the service's policy gives the completion in the loss.
@@ -109,7 +109,7 @@ impl Judged {
             reward: None,
             pass: None,
             verdict: None,
-            coefficient: None,
+            advantage: None,
             advantage: None,
             weight: None,
             masked_steps: Vec::new(),
@@ -151,19 +151,19 @@ impl Judged {
                 ..Self::blank(outcome)
             };
         }
-        let composition = result
-            .composition
+        let reward_breakdown = result
+            .reward_breakdown
             .as_ref()
-            .and_then(|composition| serde_json::to_value(composition).ok());
+            .and_then(|reward_breakdown| serde_json::to_value(reward_breakdown).ok());
         Self {
             score: result.score,
             reward: result.reward,
             pass: result.pass,
             verdict: result.verdict.as_deref().map(str::to_owned),
-            coefficient: result.coefficient,
-            weight: composition
+            advantage: result.advantage,
+            weight: reward_breakdown
                 .as_ref()
-                .and_then(|composition| composition.get("weight")?.as_f64()),
+                .and_then(|reward_breakdown| reward_breakdown.get("weight")?.as_f64()),
             masked_steps: result.steps.iter().enumerate().filter_map(masked).collect(),
             ..Self::blank(outcome)
         }
@@ -172,10 +172,10 @@ impl Judged {
     /// Of an item that was graded apart from its group: what a policy may have made relative to
     /// others is left out.
     pub(super) fn alone(result: &ResultBody<'_>) -> Self {
-        let reward = result.reward.filter(|_| result.composition.is_none());
+        let reward = result.reward.filter(|_| result.reward_breakdown.is_none());
         Self {
             reward,
-            coefficient: None,
+            advantage: None,
             weight: None,
             ..Self::of(result)
         }

@@ -14,8 +14,8 @@ fn config(database: &str) -> Config {
     let mut config = Config::default();
     config.store.database = database.to_owned();
     config.engine.workers = 1;
-    // Tasks of the tests need no cell, and none may be this binary.
-    config.cells.program = "no-cell".into();
+    // Tasks of the tests need no worker, and none may be this binary.
+    config.sandbox_workers.program = "no-worker".into();
     config
 }
 
@@ -60,7 +60,7 @@ async fn serve(database: &str) -> (String, Node, tokio::task::JoinHandle<()>) {
     let node = Node::start(config(database)).await.unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
-    // Not by the node, which would start cells.
+    // Not by the node, which would start workers.
     let serving = tokio::spawn(assay_api::serve(
         listener,
         node.api().unwrap(),
@@ -109,15 +109,10 @@ async fn both_ways_give_the_same_results() {
             Some(1.0)
         ]
     );
-    assert_eq!(here.results[0].coefficient, Some(0.5));
+    assert_eq!(here.results[0].advantage, Some(0.5));
     let masked = &here.results[4];
     assert_eq!(
-        (
-            masked.outcome,
-            masked.reward,
-            masked.pass,
-            masked.coefficient
-        ),
+        (masked.outcome, masked.reward, masked.pass, masked.advantage),
         (Outcome::Ungradable, None, None, None)
     );
     let counts: Vec<_> = here
@@ -490,7 +485,7 @@ async fn a_service_that_stays_away_ends_the_wait() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let impatient = Settings {
-        patience: Duration::ZERO,
+        timeout: Duration::ZERO,
         answer: Duration::from_millis(50),
         ..Settings::default()
     };

@@ -25,8 +25,8 @@ pub(crate) fn service(folder: Option<&Path>) -> (String, tokio::sync::oneshot::S
             config.store.database = database;
             config.server.listen = "127.0.0.1:0".parse().unwrap();
             config.reward_models.folder = models.unwrap_or(config.reward_models.folder);
-            // Cells start from a binary that answers their role; a test does not.
-            config.cells.program = env!("CARGO_BIN_EXE_assay-trainer").into();
+            // Workers start from a binary that answers their role; a test does not.
+            config.sandbox_workers.program = env!("CARGO_BIN_EXE_assay-trainer").into();
             let node = Node::start(config).await.unwrap();
             let listener = node.listen().await.unwrap();
             tell.send(format!("http://{}", listener.local_addr().unwrap()))

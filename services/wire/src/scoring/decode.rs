@@ -25,7 +25,7 @@ pub struct DecodedScore {
     /// The version the model must have, or its start.
     pub expected_version: Option<String>,
     /// Longest wait for a turn.
-    pub patience: Option<Duration>,
+    pub timeout: Option<Duration>,
     /// Warnings about unknown fields and replaced lone surrogates.
     pub warnings: Vec<Warning>,
 }
@@ -119,7 +119,7 @@ fn read_request(body: &[u8], limits: &DecodeLimits) -> Result<DecodedScore, Prob
         inputs,
         truncate,
         expected_version,
-        patience: timeout_ms.map(Duration::from_millis),
+        timeout: timeout_ms.map(Duration::from_millis),
         warnings: unknown.into_warnings(),
     })
 }
@@ -208,7 +208,7 @@ mod tests {
         );
         assert_eq!(read.inputs[4].input, ModelInput::Ids(vec![1, 2, 3]));
         assert_eq!(
-            (read.truncate, read.patience),
+            (read.truncate, read.timeout),
             (Truncate::PromptLeft, Some(Duration::from_millis(1_500)))
         );
         assert_eq!(read.expected_version.as_deref(), Some("ab"));

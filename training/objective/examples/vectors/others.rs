@@ -1,7 +1,7 @@
 //! Parts of losses: weights, masks, bounds and divergences, read off gradients and losses where
 //! they show.
 
-use assay_objective::{Batch, Estimator, Penalty, Policy, staleness};
+use assay_objective::{Batch, Estimator, Penalty, PolicyVersion, staleness};
 use candle_core::{Device, Tensor, Var};
 use serde_json::{Value, json};
 
@@ -70,7 +70,7 @@ fn divergence(kind: &str, case: &Value, inputs: &Inputs) -> Checked {
         "abs" => Estimator::Abs,
         _ => Estimator::K3,
     };
-    let mut penalty = Penalty::new(Policy::Reference, estimator, 1.0);
+    let mut penalty = Penalty::new(PolicyVersion::Reference, estimator, 1.0);
     penalty.straight_through = kind.ends_with('+');
     penalty.most = Some(10.0);
     let logp = Var::from_tensor(&inputs.tensor("logp")?)?;

@@ -49,8 +49,8 @@ pub enum Advantage {
         /// The name in requests to the service.
         name: Estimator,
     },
-    /// The coefficient that came with each grade, as it is.
-    Coefficient {},
+    /// The advantage that came with each grade, as it is.
+    Service {},
     /// The best of the group gets its lead over the second best, the others 0 (arXiv 2503.19595).
     Best {
         /// Whether it is divided by the group's deviation plus epsilon. Default: no.
@@ -137,7 +137,7 @@ impl Advantage {
                 within("advantage.epsilon", *epsilon, 0.0..=MOST, "from 0 up")?;
                 share("advantage.decay", *decay)
             }
-            Self::Named { .. } | Self::Coefficient {} | Self::Greedy {} => Ok(()),
+            Self::Named { .. } | Self::Service {} | Self::Greedy {} => Ok(()),
         }
     }
 
@@ -149,7 +149,7 @@ impl Advantage {
                 name,
                 Estimator::Nsr | Estimator::WReinforce | Estimator::Backward | Estimator::Forward
             ),
-            Self::Coefficient {}
+            Self::Service {}
             | Self::Verdict { .. }
             | Self::Greedy {}
             | Self::Returns { .. }
@@ -175,7 +175,7 @@ impl Advantage {
                 combine,
             } => of_rows(group::scores(&graded, *scale, *epsilon, weights, *combine)?),
             Self::Named { name } => of_rows(named(&graded, *name, prompts)),
-            Self::Coefficient {} => of_rows(graded.each(|_, sample| Ok(sample.coefficient))?),
+            Self::Service {} => of_rows(graded.each(|_, sample| Ok(sample.advantage))?),
             Self::Best { scale, epsilon } => of_rows(group::best(&graded, *scale, *epsilon)?),
             Self::Verdict { right, wrong } => of_rows(graded.each(|row, sample| {
                 let what = "`verdict` needs to know whether it passed";

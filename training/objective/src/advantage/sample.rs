@@ -15,8 +15,8 @@ pub struct Sample {
     pub pass: Option<bool>,
     /// Its length: tokens in the mask of the batch.
     pub tokens: usize,
-    /// Its coefficient by the service, to be used as the advantage.
-    pub coefficient: Option<f64>,
+    /// Its advantage by the service, to be used as the advantage.
+    pub advantage: Option<f64>,
     /// Reward of the greedy completion of its prompt.
     pub greedy: Option<f64>,
     /// Added to the reward of each token, as -beta times a divergence; empty for nothing, else one

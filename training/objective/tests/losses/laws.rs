@@ -1,6 +1,6 @@
 //! What holds for every preset.
 
-use assay_objective::{Metrics, Objective, ObjectiveError, PRESETS, Policy};
+use assay_objective::{Metrics, Objective, ObjectiveError, PRESETS, PolicyVersion};
 use candle_core::{DType, Device, Tensor, Var};
 
 use super::batches::{Numbers, Rows, distance};
@@ -210,6 +210,6 @@ fn pacs_refuses_half_a_group() {
     ));
     assert!(!PRESETS.iter().any(|preset| matches!(
         preset.objective().anchor,
-        Policy::Reference | Policy::Teacher
+        PolicyVersion::Reference | PolicyVersion::Teacher
     )));
 }

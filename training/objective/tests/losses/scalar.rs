@@ -4,7 +4,7 @@
 
 use assay_objective::{
     Aggregation, Beyond, Demonstrations, Divergence, Estimator, Imitation, Level, Objective,
-    Penalty, Policy, Side, Span, Standing, Surrogate, Through,
+    Penalty, PolicyVersion, Side, Span, Standing, Surrogate, Through,
 };
 
 use super::batches::{Numbers, Rows};
@@ -48,12 +48,12 @@ impl Scalar<'_> {
         (0..6).filter(|row| !self.tokens(*row).is_empty()).collect()
     }
 
-    fn of(&self, policy: Policy) -> &Rows {
+    fn of(&self, policy: PolicyVersion) -> &Rows {
         match policy {
-            Policy::Old => &self.numbers.old,
-            Policy::Behaviour => &self.numbers.behaviour,
-            Policy::Reference => &self.numbers.reference,
-            Policy::Teacher => &self.numbers.teacher,
+            PolicyVersion::Old => &self.numbers.old,
+            PolicyVersion::Behaviour => &self.numbers.behaviour,
+            PolicyVersion::Reference => &self.numbers.reference,
+            PolicyVersion::Teacher => &self.numbers.teacher,
         }
     }
 

@@ -253,7 +253,7 @@ pub(super) fn request(caller: &str, inputs: Vec<ModelInput>) -> ModelRequest {
         inputs,
         truncate: Truncate::Refuse,
         expected_version: None,
-        patience: None,
+        timeout: None,
     }
 }
 

@@ -157,7 +157,7 @@ async fn a_model_that_never_loaded_is_unavailable_and_says_why() {
         .unwrap_err();
     let refused = models
         .score(ModelRequest {
-            patience: Some(Duration::MAX),
+            timeout: Some(Duration::MAX),
             ..called("m")
         })
         .await
@@ -195,7 +195,7 @@ async fn a_model_that_is_loading_is_waited_for_with_patience_only() {
     let refused = models.score(called("m")).await.unwrap_err();
     assert!(matches!(refused, ModelError::Unavailable(_)), "{refused:?}");
     let hurried = ModelRequest {
-        patience: Some(Duration::from_millis(1)),
+        timeout: Some(Duration::from_millis(1)),
         ..called("m")
     };
     assert_eq!(models.score(hurried).await.unwrap_err(), refused);
@@ -204,7 +204,7 @@ async fn a_model_that_is_loading_is_waited_for_with_patience_only() {
         async move {
             models
                 .score(ModelRequest {
-                    patience: Some(Duration::MAX),
+                    timeout: Some(Duration::MAX),
                     ..called("m")
                 })
                 .await

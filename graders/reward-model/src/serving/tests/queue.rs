@@ -281,7 +281,7 @@ enum Step {
     Admit {
         caller: u8,
         lengths: Vec<usize>,
-        patience: Option<u64>,
+        timeout: Option<u64>,
         other: bool,
     },
     Run,
@@ -295,10 +295,10 @@ enum Step {
 
 fn step() -> impl Strategy<Value = Step> {
     let lengths = prop::collection::vec(1..130usize, 1..6);
-    let patience = prop::option::of(0..6u64);
+    let timeout = prop::option::of(0..6u64);
     prop_oneof![
-        3 => (0..3u8, lengths, patience, any::<bool>())
-            .prop_map(|(caller, lengths, patience, other)| Step::Admit { caller, lengths, patience, other }),
+        3 => (0..3u8, lengths, timeout, any::<bool>())
+            .prop_map(|(caller, lengths, timeout, other)| Step::Admit { caller, lengths, timeout, other }),
         3 => Just(Step::Run),
         1 => (0..8usize).prop_map(|which| Step::GiveUp { which }),
         1 => (1..4u64).prop_map(|seconds| Step::Pass { seconds }),
@@ -322,10 +322,10 @@ proptest! {
         let (mut now, mut number) = (0, 0);
         for step in steps {
             match step {
-                Step::Admit { caller, lengths, patience, other } => {
+                Step::Admit { caller, lengths, timeout, other } => {
                     number += 1;
                     let model = Arc::clone(if other { &bench.other } else { &bench.model });
-                    let deadline = patience.map(|patience| now + patience);
+                    let deadline = timeout.map(|timeout| now + timeout);
                     let sequences = lengths.iter().map(|length| Sequence::whole(vec![number; *length])).collect();
                     let order = Order {
                         caller: Arc::from(caller.to_string()),

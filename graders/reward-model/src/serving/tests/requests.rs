@@ -203,13 +203,13 @@ async fn a_request_whose_patience_runs_out_is_never_run() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
     let hurried = ModelRequest {
-        patience: Some(Duration::from_millis(1)),
+        timeout: Some(Duration::from_millis(1)),
         ..request("a", vec![ids(5, 10)])
     };
     assert_eq!(models.score(hurried).await, Err(ModelError::Expired));
     assert_eq!(waiting(&models), 0);
     let patient = ModelRequest {
-        patience: Some(Duration::MAX),
+        timeout: Some(Duration::MAX),
         ..request("a", vec![ids(6, 10)])
     };
     let patient = ask(&models, patient);
@@ -227,13 +227,13 @@ async fn what_runs_when_patience_ends_is_waited_for() {
     let asked = ask(
         &models,
         ModelRequest {
-            patience: Some(Duration::from_millis(20)),
+            timeout: Some(Duration::from_millis(20)),
             ..request("a", vec![ids(5, 10)])
         },
     );
     until(|| world.device.arrived() > before || asked.is_finished()).await;
     if world.device.arrived() > before {
-        // Longer than the patience, so that it ends while the batch runs.
+        // Longer than the timeout, so that it ends while the batch runs.
         tokio::time::timeout(Duration::from_millis(40), std::future::pending::<()>())
             .await
             .unwrap_err();

@@ -48,7 +48,7 @@ pub(crate) async fn score(
         inputs,
         truncate,
         expected_version,
-        patience,
+        timeout,
         warnings,
     } = decoded;
     let _admitted = api.engine().admission().admit(inputs.len())?;
@@ -63,7 +63,7 @@ pub(crate) async fn score(
         inputs,
         truncate,
         expected_version,
-        patience,
+        timeout,
     };
     let reply = api.models().score(request).await?;
     Ok(Json(ScoreReply::new(reply, ids, warnings)))

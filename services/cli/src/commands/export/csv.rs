@@ -68,10 +68,7 @@ mod tests {
         assert_eq!((head.len(), read.len()), (COLUMNS.len(), 2));
         assert_eq!(cell(&read[0], "run"), "r, \"one\"\n");
         assert_eq!(cell(&read[0], "score").parse::<f64>().unwrap(), 0.1);
-        assert_eq!(
-            cell(&read[0], "coefficient").parse::<f64>().unwrap(),
-            1e-300
-        );
+        assert_eq!(cell(&read[0], "advantage").parse::<f64>().unwrap(), 1e-300);
         assert_eq!(cell(&read[0], "evidence"), r#"{"extracted":"½ 😀"}"#);
         assert_eq!(cell(&read[0], "time_us"), "1795000000123456");
         assert_eq!(

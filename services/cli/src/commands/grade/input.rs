@@ -224,7 +224,7 @@ fn decode_line(
     Ok(item)
 }
 
-/// Tells when a group is split, which would cost its coefficients their baseline.
+/// Tells when a group is split, which would cost its advantages their baseline.
 #[derive(Default)]
 struct Groups {
     current: Option<String>,
@@ -247,7 +247,7 @@ impl Groups {
                 tracing::warn!(
                     line = number,
                     group,
-                    "the group was seen far above; its items should stand together, coefficients \
+                    "the group was seen far above; its items should stand together, advantages \
                      cover only those near"
                 );
             }

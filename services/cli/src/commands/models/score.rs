@@ -30,7 +30,7 @@ const CHUNK: usize = 1_024;
 const CHUNK_BYTES: usize = 2 << 20;
 
 /// Longest wait for a turn. A model that is still loading is worth waiting for.
-const PATIENCE: Duration = Duration::from_secs(3_600);
+const TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// Name under which a directory is loaded.
 const DIRECTORY: &str = "model";
@@ -239,7 +239,7 @@ async fn score(
                 inputs,
                 truncate,
                 expected_version: None,
-                patience: Some(PATIENCE),
+                timeout: Some(TIMEOUT),
             };
             Some(ScoreReply::new(
                 node.models().score(request).await?,

@@ -1,0 +1,35 @@
+//! Every metric of the pools, described in one place.
+
+use metrics::{Unit, counter, describe_counter, describe_gauge, gauge};
+
+use crate::Confinement;
+
+const ENDED: &str = "assay_sandbox_workers_ended_total";
+const CONFINED: &str = "assay_sandbox_workers_confined";
+
+/// Names of all metrics of the pools.
+pub const NAMES: &[&str] = &[ENDED, CONFINED];
+
+pub(crate) fn describe() {
+    describe_counter!(
+        ENDED,
+        Unit::Count,
+        "WorkerPool that ended while the pool was in use, by reason."
+    );
+    describe_gauge!(
+        CONFINED,
+        "Whether workers are confined by a mechanism of the kernel, by wall."
+    );
+}
+
+/// Counts a worker that ended or was killed.
+pub(crate) fn ended(reason: &'static str) {
+    counter!(ENDED, "reason" => reason).increment(1);
+}
+
+/// Reports how workers are confined.
+pub(crate) fn confined(confinement: Confinement) {
+    for (wall, is_in_place) in confinement.walls() {
+        gauge!(CONFINED, "wall" => wall.as_str()).set(f64::from(u8::from(is_in_place)));
+    }
+}

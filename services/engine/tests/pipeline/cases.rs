@@ -1,0 +1,342 @@
+//! Outcomes, order, groups, lanes, doors.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use assay_core::{ErrorCode, Outcome};
+use assay_correction::Statistic;
+use assay_engine::{EngineError, Limits, Mode};
+use tokio::sync::mpsc;
+
+use crate::fixtures::{Memory, batch, fixture, fixture_with, item, words};
+
+#[tokio::test]
+async fn every_item_has_its_outcome_in_its_place() {
+    let fixture = fixture();
+    let long = "x".repeat(1_001);
+    let items = vec![
+        item("exact", "1", "1"),
+        item("exact", "1", "panic"),
+        item("exact", "1", "2"),
+        item("exact", "", "1"),
+        item("exact", "1", &long),
+        item("exact", "1", "fail"),
+        item("exact", "1", "fail once"),
+        item("exact", "panic", "1"),
+        item("waiting", "1", "1"),
+        item("waiting", "1", "panic"),
+    ];
+    let reply = fixture
+        .engine
+        .grade(batch(items), Mode::Whole)
+        .await
+        .unwrap();
+    let expected = [
+        "correct",
+        "failed:grader_panicked",
+        "wrong_answer",
+        "ungradable:gold_unparsable",
+        "too_long",
+        "failed:internal",
+        "wrong_answer",
+        "failed:grader_panicked",
+        "correct",
+        "failed:grader_panicked",
+    ];
+    assert_eq!(words(&reply), expected);
+    for result in reply.results() {
+        let graded = result.outcome.grade().is_some();
+        assert_eq!(
+            (result.reward.is_some(), result.pass.is_some()),
+            (graded, graded),
+            "a failure is never a number"
+        );
+        assert!(result.recorded);
+    }
+    assert_eq!(fixture.memory.grades().len(), expected.len());
+}
+
+#[tokio::test]
+async fn order_is_kept_and_each_task_prepared_once() {
+    let fixture = fixture();
+    let answer = |n: usize| (n % 3).to_string();
+    let items = (0..500)
+        .map(|n| item("exact", &answer(n), &(n % 2).to_string()))
+        .collect();
+    let reply = fixture
+        .engine
+        .grade(batch(items), Mode::Whole)
+        .await
+        .unwrap();
+    for (position, result) in reply.results().enumerate() {
+        assert_eq!(result.position, position);
+        assert_eq!(result.pass, Some(position % 3 == position % 2));
+        assert_eq!(
+            result.grade,
+            reply.id().grade(u32::try_from(position).unwrap())
+        );
+    }
+    assert_eq!(fixture.prepared.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn what_was_graded_is_not_graded_again() {
+    let fixture = fixture();
+    for cached in [false, true] {
+        let reply = fixture
+            .engine
+            .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+            .await
+            .unwrap();
+        assert_eq!(reply.results().next().unwrap().cached, cached);
+    }
+    assert_eq!(fixture.graded.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn groups_share_a_baseline_and_failures_do_not_vote() {
+    let fixture = fixture();
+    let grouped = |group: &str, completion: &str| {
+        let mut item = item("exact", "1", completion);
+        item.group = Some(group.to_owned());
+        item
+    };
+    let items = vec![
+        grouped("a", "1"),
+        grouped("b", "1"),
+        grouped("a", "0"),
+        grouped("a", "panic"),
+        item("exact", "1", "1"),
+    ];
+    let mut batch = batch(items);
+    batch.statistics = vec![Statistic::PassAtK];
+    let reply = fixture.engine.grade(batch, Mode::Whole).await.unwrap();
+    let advantages: Vec<_> = reply.results().map(|result| result.advantage).collect();
+    assert_eq!(advantages, [Some(0.5), None, Some(-0.5), None, None]);
+    let groups = reply.groups();
+    let shapes: Vec<_> = groups
+        .iter()
+        .map(|group| (group.group.as_deref(), group.n, group.graded, group.mean))
+        .collect();
+    assert_eq!(
+        shapes,
+        [
+            (Some("a"), 3, 2, Some(0.5)),
+            (Some("b"), 1, 1, Some(1.0)),
+            (None, 1, 1, Some(1.0))
+        ]
+    );
+    assert_eq!(groups[0].statistics["passk"]["1"], 0.5);
+}
+
+#[tokio::test]
+async fn checks_are_components_and_leave_the_reward_alone() {
+    let fixture = fixture();
+    let mut checked = item("exact", "1", "1");
+    let check = item("waiting", "2", "");
+    checked.checks.push(("format".to_owned(), check.task));
+    let reply = fixture
+        .engine
+        .grade(batch(vec![checked]), Mode::Whole)
+        .await
+        .unwrap();
+    let result = reply.results().next().unwrap();
+    assert_eq!(result.reward.unwrap().get().to_string(), "1");
+    let components: Vec<_> = result
+        .components()
+        .map(|c| (c.name.as_str(), c.grader.as_str()))
+        .collect();
+    assert_eq!(components, [("format", "waiting@1")]);
+    assert_eq!(
+        result
+            .components()
+            .next()
+            .unwrap()
+            .outcome
+            .grade()
+            .unwrap()
+            .verdict
+            .as_str(),
+        "wrong_answer"
+    );
+}
+
+#[tokio::test]
+async fn a_wrong_task_refuses_the_whole_batch_before_any_work() {
+    let fixture = fixture();
+    let mut bad = item("exact", "1", "1");
+    bad.task = assay_core::Task::from_json(r#"{"type":"exact"}"#).unwrap();
+    let error = fixture
+        .engine
+        .grade(batch(vec![item("exact", "1", "1"), bad]), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "`/items/1/task`: invalid_task at `/answer`: missing"
+    );
+    let mut unknown = item("exact", "1", "1");
+    unknown.task = assay_core::Task::from_json(r#"{"type":"exakt"}"#).unwrap();
+    let error = fixture
+        .engine
+        .grade(batch(vec![unknown]), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("no grader is named `exakt`; this node has `exact`, `waiting`"),
+        "{error}"
+    );
+    assert_eq!(fixture.graded.load(Ordering::Relaxed), 0);
+}
+
+#[tokio::test]
+async fn a_stream_holds_the_same_results() {
+    let fixture = fixture();
+    let items = (0..300)
+        .map(|n| item("exact", "1", &(n % 2).to_string()))
+        .collect();
+    let (sender, mut waves) = mpsc::channel(4);
+    let grading = tokio::spawn({
+        let engine = fixture.engine.clone();
+        async move { engine.grade(batch(items), Mode::Streamed(sender)).await }
+    });
+    let mut seen = vec![None; 300];
+    while let Some(wave) = waves.recv().await {
+        for result in wave.results() {
+            assert!(result.recorded && result.advantage.is_none());
+            assert!(seen[result.position].replace(result.pass).is_none());
+        }
+    }
+    let reply = grading.await.unwrap().unwrap();
+    assert!(
+        seen.iter()
+            .enumerate()
+            .all(|(n, pass)| *pass == Some(Some(n % 2 == 1)))
+    );
+    assert_eq!(reply.results().count(), 300);
+    assert_eq!(fixture.memory.grades().len(), 300);
+}
+
+#[tokio::test]
+async fn a_client_that_does_not_read_gives_its_place_up() {
+    let limits = Limits {
+        workers: 1,
+        delivery: Duration::from_millis(50),
+        ..Limits::default()
+    };
+    let fixture = fixture_with(Memory::default(), limits);
+    let (sender, waves) = mpsc::channel(1);
+    let one = || batch(vec![item("exact", "1", "1")]);
+    fixture
+        .engine
+        .grade(one(), Mode::Streamed(sender.clone()))
+        .await
+        .map(drop)
+        .unwrap();
+    let error = fixture
+        .engine
+        .grade(one(), Mode::Streamed(sender))
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(error, EngineError::ClientStalled);
+    assert_eq!(fixture.engine.admission().items_in_flight(), 0);
+    drop(waves);
+}
+
+#[tokio::test]
+async fn a_node_that_shuts_down_refuses_and_loses_nothing() {
+    let fixture = fixture();
+    fixture.engine.shut_down(Duration::from_secs(5)).await;
+    let error = fixture
+        .engine
+        .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(error, EngineError::ShuttingDown);
+}
+
+#[tokio::test]
+async fn fails_and_records_items_that_are_not_graded_in_time() {
+    let fixture = fixture();
+    let engine = fixture.engine.clone();
+    let items = vec![item("waiting", "1", "never"), item("waiting", "1", "never")];
+    let grading = tokio::spawn(async move { engine.grade(batch(items), Mode::Whole).await });
+    while fixture.engine.admission().items_in_flight() == 0 {
+        tokio::task::yield_now().await;
+    }
+    fixture.engine.shut_down(Duration::ZERO).await;
+    let reply = grading.await.unwrap().unwrap();
+    for result in reply.results() {
+        let Outcome::Failed(fault) = &result.outcome else {
+            panic!("{:?}", result.outcome)
+        };
+        assert!(
+            fault.code == ErrorCode::ShuttingDown && fault.retryable,
+            "{fault:?}"
+        );
+        assert!(result.recorded);
+    }
+    assert_eq!(fixture.memory.grades().len(), 2);
+    assert!(
+        fixture
+            .memory
+            .grades()
+            .iter()
+            .all(|grade| grade.score.is_none())
+    );
+    assert_eq!(fixture.engine.admission().items_in_flight(), 0);
+}
+
+#[tokio::test]
+async fn dropping_a_batch_drops_its_pending_work() {
+    let fixture = fixture();
+    let engine = fixture.engine.clone();
+    let grading = tokio::spawn(async move {
+        engine
+            .grade(batch(vec![item("waiting", "1", "never")]), Mode::Whole)
+            .await
+    });
+    fixture.stuck.begun.notified().await;
+    grading.abort();
+    // If the work is not dropped, this waits until the test times out.
+    fixture.stuck.dropped.notified().await;
+    assert!(grading.await.is_err_and(|error| error.is_cancelled()));
+    while fixture.engine.admission().items_in_flight() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert!(fixture.memory.grades().is_empty());
+}
+
+#[tokio::test]
+async fn a_full_node_refuses_whole_batches_with_a_time() {
+    let fixture = fixture_with(
+        Memory::default(),
+        Limits {
+            workers: 1,
+            items_in_flight: 2,
+            ..Limits::default()
+        },
+    );
+    let items = |n: usize| (0..n).map(|_| item("exact", "1", "1")).collect::<Vec<_>>();
+    let error = fixture
+        .engine
+        .grade(batch(items(3)), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(error, EngineError::TooLarge { items: 3, most: 2 });
+    assert!(
+        fixture
+            .engine
+            .grade(batch(items(2)), Mode::Whole)
+            .await
+            .is_ok()
+    );
+    assert_eq!(fixture.engine.admission().items_in_flight(), 0);
+}

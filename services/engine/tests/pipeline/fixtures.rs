@@ -1,0 +1,531 @@
+//! Graders that misbehave in one way each, and a record in memory that can be told to fail.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use assay_core::channel::{Adjudication, ChannelCounts, Draw, Event};
+use assay_core::chart::Steps;
+use assay_core::check::DatasetCheck;
+use assay_core::grader::{BoxFuture, Unprepared};
+use assay_core::pair::{KnownPairs, PairPage};
+use assay_core::prompt::{self, Visits};
+use assay_core::record::{Body, Claim, Entry, GradeRecord, RequestKey, SealedReply};
+use assay_core::rollup::{RollupKey, Rollups};
+use assay_core::store::{GradeFilter, GradePage, Reader, Recorder, RunSummary, StoreError};
+use assay_core::{
+    BatchId, Checked, ErrorCode, Fault, Grade, GradeContext, GradeId, Grader, GraderTable, Hash,
+    Ids, Item, Lane, Outcome, PrepareContext, Prepared, PureGrader, Score, Spec, SystemClock, Task,
+    TaskError, Verdict, VerdictSpec, Visit,
+};
+use assay_correction::Rates;
+use assay_correction::channel::Settings;
+use assay_engine::{
+    Batch, BatchItem, ChannelSettings, Engine, EngineParts, Keyed, Limits, Policies, Reply,
+};
+use tokio::sync::Notify;
+
+const VERDICTS: &[VerdictSpec] = &[
+    VerdictSpec {
+        verdict: Verdict::CORRECT,
+        pass: Some(true),
+        meaning: "the texts are equal",
+    },
+    VerdictSpec {
+        verdict: Verdict::WRONG_ANSWER,
+        pass: Some(false),
+        meaning: "they are not",
+    },
+];
+
+const fn spec(name: &'static str, lane: Lane) -> Spec {
+    Spec {
+        name,
+        version: 1,
+        summary: "for tests",
+        lane,
+        task_schema: "{}",
+        example_task: "{}",
+        example_completion: "",
+        verdicts: VERDICTS,
+        measures: &[],
+        deterministic: true,
+        reads_context: false,
+        at_once: 1,
+        work_unit: "comparisons",
+    }
+}
+
+/// Compares texts; completions `panic`, `fail` and `fail once` do what they say.
+pub(crate) struct Exact {
+    spec: &'static Spec,
+    pub(crate) prepared: Arc<AtomicUsize>,
+    pub(crate) graded: Arc<AtomicUsize>,
+    failed_once: Arc<AtomicBool>,
+    pub(crate) stuck: Arc<Stuck>,
+}
+
+/// Notifies when work that never ends begins, and when it is dropped.
+#[derive(Default)]
+pub(crate) struct Stuck {
+    pub(crate) begun: Notify,
+    pub(crate) dropped: Notify,
+}
+
+struct StuckWork(Arc<Stuck>);
+
+impl Drop for StuckWork {
+    fn drop(&mut self) {
+        self.0.dropped.notify_one();
+    }
+}
+
+impl Exact {
+    pub(crate) fn cpu() -> Self {
+        static SPEC: Spec = Spec {
+            example_task: r#"{"type": "exact", "answer": "1"}"#,
+            example_completion: "1",
+            ..spec("exact", Lane::Cpu)
+        };
+        Self::new(&SPEC)
+    }
+
+    pub(crate) fn waiting() -> Self {
+        static SPEC: Spec = spec("waiting", Lane::Remote);
+        Self::new(&SPEC)
+    }
+
+    fn new(spec: &'static Spec) -> Self {
+        Self {
+            spec,
+            prepared: Arc::default(),
+            graded: Arc::default(),
+            failed_once: Arc::default(),
+            stuck: Arc::default(),
+        }
+    }
+}
+
+impl Grader for Exact {
+    fn spec(&self) -> &'static Spec {
+        self.spec
+    }
+
+    fn check(&self, task: &Task, _: &PrepareContext<'_>) -> Checked {
+        if task.body.get().contains("answer") {
+            return Ok(());
+        }
+        Err(TaskError::new(
+            ErrorCode::InvalidTask,
+            "/answer",
+            "missing".to_owned(),
+        ))
+    }
+
+    fn prepare(
+        &self,
+        task: &Task,
+        _: &PrepareContext<'_>,
+    ) -> Result<Arc<dyn Prepared>, Unprepared> {
+        self.prepared.fetch_add(1, Ordering::Relaxed);
+        let task: HashMap<String, String> = serde_json::from_str(task.body.get()).unwrap();
+        match task["answer"].as_str() {
+            "" => Err(Unprepared::Ungradable(Fault::lasting(
+                ErrorCode::GoldUnparsable,
+                "the answer is empty",
+            ))),
+            "panic" => panic!("on purpose, while preparing"),
+            answer => {
+                let exact = ExactText {
+                    answer: answer.to_owned(),
+                    graded: Arc::clone(&self.graded),
+                    failed_once: Arc::clone(&self.failed_once),
+                };
+                if self.spec.lane == Lane::Cpu {
+                    Ok(Arc::new(exact))
+                } else {
+                    Ok(Arc::new(Waiting(exact, Arc::clone(&self.stuck))))
+                }
+            }
+        }
+    }
+}
+
+struct ExactText {
+    answer: String,
+    graded: Arc<AtomicUsize>,
+    failed_once: Arc<AtomicBool>,
+}
+
+impl PureGrader for ExactText {
+    fn grade_one(&self, item: &Item) -> Outcome {
+        self.graded.fetch_add(1, Ordering::Relaxed);
+        let text = item.completion.text();
+        match text.as_ref() {
+            "panic" => panic!("on purpose"),
+            "fail" => Outcome::Failed(Fault::passing(ErrorCode::Internal, "on purpose")),
+            "fail once" if !self.failed_once.swap(true, Ordering::Relaxed) => {
+                Outcome::Failed(Fault::passing(ErrorCode::Internal, "on purpose, once"))
+            }
+            text if text == self.answer => {
+                Outcome::Graded(Grade::new(Verdict::CORRECT, Score::ONE))
+            }
+            _ => Outcome::Graded(Grade::new(Verdict::WRONG_ANSWER, Score::ZERO)),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        self.answer.len()
+    }
+}
+
+/// The same, but yields to other tasks before it answers, and never answers if a completion is
+/// `never`.
+struct Waiting(ExactText, Arc<Stuck>);
+
+impl Prepared for Waiting {
+    fn grade<'a>(
+        &'a self,
+        items: &'a [&'a Item],
+        _: &'a GradeContext,
+    ) -> BoxFuture<'a, Vec<Outcome>> {
+        Box::pin(async move {
+            tokio::task::yield_now().await;
+            if items.iter().any(|item| item.completion.text() == "never") {
+                let _work = StuckWork(Arc::clone(&self.1));
+                self.1.begun.notify_one();
+                std::future::pending::<()>().await;
+            }
+            items.iter().map(|item| self.0.grade_one(item)).collect()
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// A record in memory.
+#[derive(Default)]
+pub(crate) struct Memory {
+    pub(crate) entries: Mutex<Vec<Arc<Entry>>>,
+    pub(crate) broken: AtomicBool,
+    /// When set, recording waits for it.
+    pub(crate) gate: Option<Arc<Notify>>,
+}
+
+impl Memory {
+    pub(crate) fn grades(&self) -> Vec<GradeRecord> {
+        let mut seen = std::collections::BTreeMap::new();
+        for entry in self.entries.lock().unwrap().iter() {
+            for grade in &entry.grades {
+                seen.entry(grade.grade).or_insert_with(|| grade.clone());
+            }
+        }
+        seen.into_values().collect()
+    }
+}
+
+impl Memory {
+    fn events(&self) -> Vec<Event> {
+        self.entries
+            .lock()
+            .unwrap()
+            .iter()
+            .flat_map(|entry| entry.events.clone())
+            .collect()
+    }
+}
+
+impl Recorder for Memory {
+    fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(async move {
+            if let Some(gate) = &self.gate {
+                gate.notified().await;
+            }
+            if self.broken.load(Ordering::Relaxed) {
+                return Err(StoreError::Unavailable("on purpose".to_owned()));
+            }
+            self.entries.lock().unwrap().push(entry);
+            Ok(())
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+impl Reader for Memory {
+    fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>> {
+        let found = self.grades().into_iter().find(|grade| grade.grade == id);
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn grades<'a>(
+        &'a self,
+        filter: &'a GradeFilter,
+        _: Option<GradeId>,
+        _: u32,
+    ) -> BoxFuture<'a, Result<GradePage, StoreError>> {
+        let grades = Memory::grades(self)
+            .into_iter()
+            .filter(|grade| filter.keeps(grade))
+            .collect();
+        Box::pin(std::future::ready(Ok(GradePage { grades, next: None })))
+    }
+
+    fn runs(&self, _: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn run<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>> {
+        let mut rollups = Rollups::new();
+        for grade in Memory::grades(self)
+            .iter()
+            .filter(|grade| grade.run.as_deref() == Some(run))
+        {
+            rollups.entry(RollupKey::of(grade)).or_default().push(grade);
+        }
+        Box::pin(std::future::ready(Ok(rollups)))
+    }
+
+    fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>> {
+        let entries = self.entries.lock().unwrap();
+        let found = entries
+            .iter()
+            .flat_map(|entry| &entry.bodies)
+            .find(|body| body.hash == hash)
+            .cloned();
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn claim<'a>(
+        &'a self,
+        key: &'a RequestKey,
+    ) -> BoxFuture<'a, Result<Option<Claim>, StoreError>> {
+        let entries = self.entries.lock().unwrap();
+        let found = entries
+            .iter()
+            .rev()
+            .filter_map(|entry| entry.claim.clone())
+            .find(|claim| claim.key == *key);
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>> {
+        let mut counts = ChannelCounts::default();
+        for entry in self.entries.lock().unwrap().iter() {
+            counts.add_grades(&entry.grades);
+            entry
+                .events
+                .iter()
+                .for_each(|event| counts.add_event(event));
+        }
+        Box::pin(std::future::ready(Ok(counts)))
+    }
+
+    fn visits<'a>(
+        &'a self,
+        run: &'a str,
+        prompts: Option<&'a [String]>,
+    ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>> {
+        let mut visits = Visits::default();
+        prompt::add_grades(&mut visits, &Memory::grades(self));
+        let mut found: BTreeMap<String, Vec<Visit>> = BTreeMap::new();
+        for ((of, key, _), visit) in visits {
+            if &*of == run && prompts.is_none_or(|prompts| prompts.contains(&key)) {
+                found.entry(key).or_default().push(visit);
+            }
+        }
+        Box::pin(std::future::ready(Ok(found)))
+    }
+
+    fn adjudications(
+        &self,
+        grade: GradeId,
+    ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        let found = self.events().into_iter().filter_map(|event| match event {
+            Event::Adjudicated(adjudication) if adjudication.grade == grade => Some(adjudication),
+            _ => None,
+        });
+        Box::pin(std::future::ready(Ok(found.collect())))
+    }
+
+    fn run_steps<'a>(&'a self, _: &'a str, _: i64) -> BoxFuture<'a, Result<Steps, StoreError>> {
+        Box::pin(std::future::ready(Ok(Steps::new())))
+    }
+
+    fn last_adjudications(&self, _: u32) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn dataset_checks(
+        &self,
+        _: Option<BatchId>,
+        _: u32,
+    ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
+
+    fn dataset_check(&self, _: BatchId) -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>> {
+        let found = self.events().into_iter().filter_map(|event| match event {
+            Event::Drawn(draw) if grades.contains(&draw.grade) => Some(draw),
+            _ => None,
+        });
+        Box::pin(std::future::ready(Ok(found.collect())))
+    }
+
+    fn known_pairs<'a>(
+        &'a self,
+        model: &'a str,
+        pairs: &'a [Hash],
+    ) -> BoxFuture<'a, Result<KnownPairs, StoreError>> {
+        let collected: BTreeSet<Hash> = self
+            .events()
+            .into_iter()
+            .filter_map(|event| match event {
+                Event::Collected(pair) if pair.model == model => Some(pair.pair),
+                _ => None,
+            })
+            .collect();
+        let known = pairs
+            .iter()
+            .copied()
+            .filter(|pair| collected.contains(pair))
+            .collect();
+        Box::pin(std::future::ready(Ok(KnownPairs {
+            known,
+            total: collected.len() as u64,
+        })))
+    }
+
+    fn pairs<'a>(
+        &'a self,
+        _: &'a str,
+        _: u64,
+        _: u32,
+    ) -> BoxFuture<'a, Result<PairPage, StoreError>> {
+        Box::pin(std::future::ready(Ok(PairPage::default())))
+    }
+
+    fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+}
+
+/// An engine of one caller's making.
+pub(crate) struct Fixture {
+    pub(crate) engine: Engine,
+    pub(crate) memory: Arc<Memory>,
+    pub(crate) prepared: Arc<AtomicUsize>,
+    pub(crate) graded: Arc<AtomicUsize>,
+    pub(crate) stuck: Arc<Stuck>,
+}
+
+pub(crate) fn fixture() -> Fixture {
+    fixture_with(
+        Memory::default(),
+        Limits {
+            workers: 2,
+            completion_bytes: 1_000,
+            ..Limits::default()
+        },
+    )
+}
+
+/// A fixture whose configuration states rates: channel, rho0, rho1.
+pub(crate) fn fixture_declaring(rates: &[(&str, f64, f64)]) -> Fixture {
+    let limits = Limits {
+        workers: 2,
+        ..Limits::default()
+    };
+    let declared = rates
+        .iter()
+        .map(|(channel, rho0, rho1)| ((*channel).to_owned(), Rates::new(*rho0, *rho1).unwrap()));
+    fixture_of(Memory::default(), limits, declared.collect())
+}
+
+pub(crate) fn fixture_with(memory: Memory, limits: Limits) -> Fixture {
+    fixture_of(memory, limits, BTreeMap::new())
+}
+
+fn fixture_of(memory: Memory, limits: Limits, declared: BTreeMap<String, Rates>) -> Fixture {
+    let exact = Exact::cpu();
+    let (prepared, graded) = (Arc::clone(&exact.prepared), Arc::clone(&exact.graded));
+    let waiting = Exact::waiting();
+    let stuck = Arc::clone(&waiting.stuck);
+    let memory = Arc::new(memory);
+    let engine = Engine::start(EngineParts {
+        graders: GraderTable::new(vec![Arc::new(exact), Arc::new(waiting)]),
+        store: Some(memory.clone()),
+        clock: Arc::new(SystemClock::new()),
+        ids: Ids::random(),
+        limits,
+        policies: Policies::default(),
+        channels: ChannelSettings {
+            estimate: Settings {
+                declared,
+                ..Settings::default()
+            },
+            refresh: Duration::ZERO,
+        },
+    })
+    .unwrap();
+    Fixture {
+        engine,
+        memory,
+        prepared,
+        graded,
+        stuck,
+    }
+}
+
+pub(crate) fn item(grader: &str, answer: &str, completion: &str) -> BatchItem {
+    let task = serde_json::json!({ "type": grader, "answer": answer });
+    BatchItem::new(
+        Item::text(completion),
+        Task::from_json(&task.to_string()).unwrap(),
+    )
+}
+
+pub(crate) fn batch(items: Vec<BatchItem>) -> Batch {
+    Batch::new("tester", items)
+}
+
+/// A key whose reply is the verdicts, in order.
+pub(crate) fn keyed(key: &str, body: &str) -> Keyed {
+    Keyed {
+        key: RequestKey {
+            caller: "tester".into(),
+            key: key.to_owned(),
+        },
+        request: Hash::of(body.as_bytes()),
+        render: Arc::new(|reply| SealedReply {
+            media: "text/plain".to_owned(),
+            body: words(reply).join(",").into(),
+        }),
+    }
+}
+
+/// What became of each item: its verdict, or its outcome and code.
+pub(crate) fn words(reply: &Reply) -> Vec<String> {
+    reply
+        .results()
+        .map(|result| match &result.outcome {
+            Outcome::Graded(grade) => grade.verdict.to_string(),
+            Outcome::Ungradable(fault) | Outcome::Failed(fault) => {
+                format!("{}:{}", result.outcome.word(), fault.code)
+            }
+        })
+        .collect()
+}

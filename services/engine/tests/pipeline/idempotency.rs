@@ -1,0 +1,209 @@
+//! One answer to one key.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use assay_core::Outcome;
+use assay_core::record::Claim;
+use assay_engine::{Answer, Batch, EngineError, Limits, Mode};
+use tokio::sync::{Notify, mpsc};
+
+use crate::fixtures::{Memory, batch, fixture, fixture_with, item, keyed};
+
+fn bytes(answer: Answer) -> (bool, String) {
+    let (again, sealed) = match answer {
+        Answer::Fresh(_, sealed) => (false, sealed.unwrap()),
+        Answer::Again(sealed) => (true, sealed),
+    };
+    (again, String::from_utf8(sealed.body).unwrap())
+}
+
+#[tokio::test]
+async fn the_same_request_gets_the_same_bytes() {
+    let fixture = fixture();
+    for again in [false, true] {
+        let items = vec![item("exact", "1", "1"), item("exact", "1", "2")];
+        let answer = fixture
+            .engine
+            .grade_once(keyed("k", "body"), batch(items), Mode::Whole)
+            .await
+            .unwrap();
+        assert_eq!(bytes(answer), (again, "correct,wrong_answer".to_owned()));
+    }
+    assert_eq!(fixture.memory.grades().len(), 2);
+}
+
+#[tokio::test]
+async fn counts_the_memory_of_a_request_until_its_reply_is_dropped() {
+    let fixture = fixture();
+    let admission = fixture.engine.admission();
+    let mut held = admission.body();
+    held.grow(admission.most_body_bytes()).unwrap();
+    let request = Batch {
+        held: Some(held),
+        ..batch(vec![item("exact", "1", "1")])
+    };
+    let answer = fixture
+        .engine
+        .grade_once(keyed("k", "body"), request, Mode::Whole)
+        .await
+        .unwrap();
+    assert!(matches!(answer, Answer::Fresh(..)));
+    assert!(admission.body().grow(1).is_err());
+    drop(answer);
+    // The worker that graded the item may be about to drop its share of the batch.
+    while admission.body().grow(1).is_err() {
+        tokio::task::yield_now().await;
+    }
+}
+
+/// If the request is sent again after a crash, it may succeed, with the same ids.
+#[tokio::test]
+async fn transient_failures_are_recorded_with_the_reply() {
+    let fixture = fixture();
+    let (sender, mut waves) = mpsc::channel(4);
+    let items = vec![
+        item("exact", "1", "fail"),
+        item("exact", "1", "1"),
+        item("waiting", "1", "never"),
+    ];
+    let grading = tokio::spawn({
+        let engine = fixture.engine.clone();
+        async move {
+            engine
+                .grade_once(keyed("k", "body"), batch(items), Mode::Streamed(sender))
+                .await
+        }
+    });
+    let mut seen = 0;
+    while seen < 2 {
+        for result in waves.recv().await.unwrap().results() {
+            assert_eq!(
+                result.recorded,
+                matches!(result.outcome, Outcome::Graded(_))
+            );
+            seen += 1;
+        }
+    }
+    assert_eq!(fixture.memory.grades().len(), 1);
+    fixture.engine.shut_down(Duration::ZERO).await;
+    assert!(grading.await.unwrap().is_ok());
+    assert_eq!(fixture.memory.grades().len(), 3);
+}
+
+#[tokio::test]
+async fn a_key_is_not_for_two_requests() {
+    let fixture = fixture();
+    let one = || batch(vec![item("exact", "1", "1")]);
+    fixture
+        .engine
+        .grade_once(keyed("k", "one"), one(), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap();
+    let error = fixture
+        .engine
+        .grade_once(keyed("k", "two"), one(), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert_eq!(error, EngineError::KeyReused);
+}
+
+#[tokio::test]
+async fn a_request_in_flight_is_waited_for() {
+    let gate = Arc::new(Notify::new());
+    let memory = Memory {
+        gate: Some(Arc::clone(&gate)),
+        ..Memory::default()
+    };
+    let fixture = fixture_with(
+        memory,
+        Limits {
+            workers: 1,
+            ..Limits::default()
+        },
+    );
+    let send = || {
+        let engine = fixture.engine.clone();
+        tokio::spawn(async move {
+            let items = vec![item("exact", "1", "1")];
+            engine
+                .grade_once(keyed("k", "body"), batch(items), Mode::Whole)
+                .await
+                .map(bytes)
+        })
+    };
+    let (first, second) = (send(), send());
+    gate.notify_one();
+    let mut answers = [
+        first.await.unwrap().unwrap(),
+        second.await.unwrap().unwrap(),
+    ];
+    answers.sort();
+    assert_eq!(answers.map(|(again, _)| again), [false, true]);
+    assert_eq!(fixture.graded.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_finds_its_answer() {
+    let gate = Arc::new(Notify::new());
+    let memory = Memory {
+        gate: Some(Arc::clone(&gate)),
+        ..Memory::default()
+    };
+    let fixture = fixture_with(
+        memory,
+        Limits {
+            workers: 1,
+            ..Limits::default()
+        },
+    );
+    let request = || {
+        fixture.engine.grade_once(
+            keyed("k", "body"),
+            batch(vec![item("exact", "1", "1")]),
+            Mode::Whole,
+        )
+    };
+    let left = tokio::time::timeout(std::time::Duration::from_millis(1), request()).await;
+    assert!(left.is_err(), "recording waits at the gate");
+    gate.notify_one();
+    let (again, body) = bytes(request().await.unwrap());
+    assert_eq!((again, body.as_str()), (true, "correct"));
+}
+
+#[tokio::test]
+async fn a_crash_between_claim_and_reply_makes_no_second_rows() {
+    let fixture = fixture();
+    let items = || batch(vec![item("exact", "1", "1"), item("exact", "1", "2")]);
+    fixture
+        .engine
+        .grade_once(keyed("k", "body"), items(), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap();
+    let before = fixture.memory.grades();
+    {
+        // As a stream leaves it when the node dies before its last wave: rows and a claim, no
+        // reply.
+        let mut entries = fixture.memory.entries.lock().unwrap();
+        let entry = Arc::make_mut(&mut entries[0]);
+        entry.claim = entry.claim.take().map(|claim| Claim {
+            reply: None,
+            ..claim
+        });
+    }
+    let answer = fixture
+        .engine
+        .grade_once(keyed("k", "body"), items(), Mode::Whole)
+        .await
+        .unwrap();
+    assert!(matches!(answer, Answer::Fresh(..)));
+    let after = fixture.memory.grades();
+    assert_eq!(
+        before.iter().map(|row| row.grade).collect::<Vec<_>>(),
+        after.iter().map(|row| row.grade).collect::<Vec<_>>()
+    );
+}

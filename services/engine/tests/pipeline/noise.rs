@@ -1,0 +1,584 @@
+//! Appeals, corrections and histories: what is done about verifiers that err, and what is not.
+
+use std::collections::BTreeMap;
+
+use assay_core::GradeId;
+use assay_correction::{Rates, Statistic};
+use assay_engine::{
+    Batch, BatchItem, Draws, EngineError, ItemResult, Mode, Reply, RewardPolicy, Wish,
+};
+use serde_json::{Value, json};
+
+use crate::fixtures::{Fixture, batch, fixture, fixture_declaring, item};
+
+fn policy(json: &Value) -> RewardPolicy {
+    RewardPolicy::inline(json).unwrap()
+}
+
+/// A judge that knows one right answer more than the grader: a half may be written as a decimal.
+fn appeals(more: &Value) -> RewardPolicy {
+    let mut rule = json!({
+        "judge": { "type": "waiting", "answer": "{{ meta.known }}" },
+        "negatives": 1.0,
+    });
+    rule.as_object_mut()
+        .unwrap()
+        .extend(more.as_object().unwrap().clone());
+    policy(&json!({ "appeals": [rule] }))
+}
+
+/// `right` answers that the grader knows, `refused` ones that it does not, and `wrong` ones.
+fn answers(right: usize, refused: usize, wrong: usize) -> Vec<BatchItem> {
+    let texts = std::iter::repeat_n("1/2", right)
+        .chain(std::iter::repeat_n("0.5", refused))
+        .chain(std::iter::repeat_n("3", wrong));
+    let name = |(at, text)| {
+        let mut item = item("exact", "1/2", text);
+        let known = if text == "0.5" { "0.5" } else { "1/2" };
+        item.item
+            .meta
+            .rest
+            .insert("known".to_owned(), json!(known).into());
+        item.id = Some(format!("item-{at}"));
+        item.group = Some("p".to_owned());
+        item
+    };
+    texts.enumerate().map(name).collect()
+}
+
+async fn graded(fixture: &Fixture, policy: RewardPolicy, items: Vec<BatchItem>) -> Reply {
+    fixture
+        .engine
+        .grade(
+            Batch {
+                policy,
+                ..batch(items)
+            },
+            Mode::Whole,
+        )
+        .await
+        .unwrap()
+}
+
+fn appealed(reply: &Reply) -> Vec<usize> {
+    reply
+        .results()
+        .filter(|result| result.appeal.is_some())
+        .map(|result| result.position)
+        .collect()
+}
+
+fn reward(result: &ItemResult) -> f64 {
+    result.reward.unwrap().get()
+}
+
+#[tokio::test]
+async fn an_appeal_overturns_and_both_verdicts_are_kept() {
+    let fixture = fixture();
+    let reply = graded(
+        &fixture,
+        appeals(&json!({ "overturn": true })),
+        answers(1, 1, 1),
+    )
+    .await;
+    let results: Vec<_> = reply.results().collect();
+    assert_eq!(appealed(&reply), [1, 2], "positives stay as they are");
+    let (refused, wrong) = (results[1], results[2]);
+    let appeal = refused.appeal.as_ref().unwrap();
+    assert!(
+        appeal.overturned
+            && appeal.binding
+            && appeal.judge == "waiting@1"
+            && refused.pass == Some(false)
+    );
+    assert_eq!(
+        refused.outcome.grade().unwrap().score.get().to_string(),
+        "0",
+        "the grader's score stays"
+    );
+    assert!(
+        (refused.score_after_appeal.unwrap().get() - 1.0).abs() < 1e-12
+            && (reward(refused) - 1.0).abs() < 1e-12
+    );
+    assert!(!wrong.appeal.as_ref().unwrap().overturned && reward(wrong).abs() < 1e-12);
+    assert_eq!(
+        wrong
+            .score_after_appeal
+            .map(|score| score.get().to_string())
+            .as_deref(),
+        Some("0")
+    );
+    assert_eq!(results[0].score_after_appeal, None);
+    let stored = fixture.memory.grades();
+    assert_eq!(stored[1].appeal.as_ref(), Some(appeal));
+    assert_eq!(
+        (stored[1].pass, stored[1].final_pass(), stored[1].score),
+        (Some(false), Some(true), Some(0.0))
+    );
+    assert!(stored[1].policy_hash.is_some() && &*stored[1].policy == "inline");
+}
+
+#[tokio::test]
+async fn without_overturn_a_judge_is_only_counted() {
+    let fixture = fixture();
+    let reply = graded(&fixture, appeals(&json!({})), answers(0, 1, 0)).await;
+    let result = reply.results().next().unwrap();
+    assert_eq!(result.appeal.as_ref().unwrap().word(), "disagreed");
+    assert!(reward(result).abs() < 1e-12);
+}
+
+#[tokio::test]
+async fn a_judge_that_may_err_overturns_only_when_it_is_right_often_enough() {
+    let fixture = fixture();
+    let judge = json!({ "overturn": true, "specificity": 0.98, "precision": 0.9 });
+    let first = graded(&fixture, appeals(&judge), answers(20, 15, 15)).await;
+    assert!(first.results().all(|result| {
+        result
+            .appeal
+            .as_ref()
+            .is_none_or(|appeal| !appeal.overturned)
+    }));
+    let reason = first
+        .results()
+        .nth(20)
+        .unwrap()
+        .appeal
+        .as_ref()
+        .unwrap()
+        .reason
+        .clone()
+        .unwrap();
+    assert!(reason.contains("not known yet"), "{reason}");
+    // Half of the negatives are right: an overturned one is right with 0.5 / (0.5 + 0.5 * 0.02) or
+    // so.
+    let second = graded(&fixture, appeals(&judge), answers(0, 1, 1)).await;
+    assert!(
+        second
+            .results()
+            .next()
+            .unwrap()
+            .appeal
+            .as_ref()
+            .unwrap()
+            .overturned
+    );
+    let bold = json!({ "overturn": true, "specificity": 0.98, "precision": 0.999 });
+    let third = graded(&fixture, appeals(&bold), answers(0, 1, 1)).await;
+    let reason = third
+        .results()
+        .next()
+        .unwrap()
+        .appeal
+        .as_ref()
+        .unwrap()
+        .reason
+        .clone()
+        .unwrap();
+    assert!(reason.contains("less than 0.999"), "{reason}");
+}
+
+#[tokio::test]
+async fn the_same_batch_selects_the_same_items_in_any_order() {
+    let (one, other) = (fixture(), fixture());
+    let share = || appeals(&json!({ "negatives": 0.4 }));
+    let first = graded(&one, share(), answers(0, 0, 50)).await;
+    let again = graded(&other, share(), answers(0, 0, 50)).await;
+    assert_eq!(appealed(&first), appealed(&again));
+    assert!(
+        (5..=40).contains(&appealed(&first).len()),
+        "{}",
+        appealed(&first).len()
+    );
+    let mut items = answers(0, 0, 50);
+    items.reverse();
+    let mut turned: Vec<usize> = appealed(&graded(&other, share(), items).await)
+        .iter()
+        .map(|at| 49 - at)
+        .collect();
+    turned.sort_unstable();
+    assert_eq!(turned, appealed(&first));
+    assert!(
+        first
+            .results()
+            .filter_map(|result| result.appeal.as_ref())
+            .all(|appeal| (appeal.probability - 0.4).abs() < 1e-12)
+    );
+}
+
+#[tokio::test]
+async fn a_budget_ends_appeals_and_tells_the_probability_that_is_left() {
+    let fixture = fixture();
+    let reply = graded(
+        &fixture,
+        appeals(&json!({ "budget": { "items": 5 } })),
+        answers(0, 0, 50),
+    )
+    .await;
+    let appeals: Vec<_> = reply
+        .results()
+        .filter_map(|result| result.appeal.as_ref())
+        .collect();
+    assert_eq!(appeals.len(), 5);
+    assert!(
+        appeals
+            .iter()
+            .all(|appeal| (appeal.probability - 0.1).abs() < 1e-12),
+        "five of fifty"
+    );
+}
+
+#[tokio::test]
+async fn a_judge_that_cannot_grade_changes_nothing_and_counts_for_nothing() {
+    let fixture = fixture();
+    let broken =
+        json!({ "judge": { "type": "waiting", "answer": "{{ task.gold }}" }, "overturn": true });
+    let unknown =
+        json!({ "appeals": [{ "judge": { "type": "nobody", "answer": "1" }, "negatives": 1 }] });
+    assert_eq!(
+        fixture.engine.inline_policy(&unknown).unwrap_err().pointer,
+        "/appeals/0/judge/type"
+    );
+    let failing = json!({ "judge": { "type": "waiting", "answer": "panic" }, "overturn": true });
+    for (judge, why) in [(broken, "`/answer`"), (failing, "panicked")] {
+        let reply = graded(&fixture, appeals(&judge), answers(0, 1, 0)).await;
+        let result = reply.results().next().unwrap();
+        let appeal = result.appeal.as_ref().unwrap();
+        assert!(appeal.reason.as_ref().unwrap().contains(why), "{appeal:?}");
+        assert_eq!(
+            (appeal.word(), result.score_after_appeal, result.pass),
+            ("unjudged", None, Some(false))
+        );
+    }
+    let ledger = fixture.engine.channels().await.unwrap();
+    assert_eq!(ledger.named("exact/default").unwrap().checks, [0, 0]);
+}
+
+/// Two channels of one group each.
+fn two_channels() -> Vec<BatchItem> {
+    let mut items = answers(1, 0, 1);
+    for mut other in answers(1, 0, 1) {
+        other.id = other.id.map(|id| format!("{id}-b"));
+        other.group = Some("q".to_owned());
+        other.channel = Some("b".to_owned());
+        items.push(other);
+    }
+    items
+}
+
+fn advantages(reply: &Reply) -> Vec<(f64, &'static str)> {
+    reply
+        .results()
+        .map(|result| {
+            (
+                result.advantage.unwrap(),
+                result.advantage_estimator.unwrap(),
+            )
+        })
+        .collect()
+}
+
+fn close(found: &[(f64, &str)], expected: &[(f64, &str)]) {
+    assert_eq!(found.len(), expected.len());
+    for ((found, rule), (expected, wanted)) in found.iter().zip(expected) {
+        assert!(
+            (found - expected).abs() < 1e-12 && rule == wanted,
+            "{found} by {rule}, not {expected} by {wanted}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_reply_never_offers_only_a_corrected_reward() {
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
+    let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
+    let results: Vec<_> = reply.results().collect();
+    // (1 - 0.1) / 0.7 and -0.1 / 0.7; rho1 and rho1 - 1.
+    assert!((results[0].backward.unwrap().get() - 0.9 / 0.7).abs() < 1e-12);
+    assert!((results[1].backward.unwrap().get() + 0.1 / 0.7).abs() < 1e-12);
+    assert!((results[0].forward.unwrap().get() - 0.2).abs() < 1e-12);
+    assert!((results[1].forward.unwrap().get() + 0.8).abs() < 1e-12);
+    assert_eq!(
+        (reward(results[0]), reward(results[1])),
+        (1.0, 0.0),
+        "score and reward stay raw beside them"
+    );
+}
+
+#[tokio::test]
+async fn one_channel_is_not_corrected_and_mixed_ones_are_divided_by_their_j() {
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2), ("exact/b", 0.0, 0.5)]);
+    let one = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
+    close(&advantages(&one), &[(0.5, "mean"), (-0.5, "mean")]);
+    let mixed = graded(&fixture, RewardPolicy::default(), two_channels()).await;
+    let (a, b) = (0.5 / 0.7, 0.5 / 0.5);
+    close(
+        &advantages(&mixed),
+        &[(a, "mean/j"), (-a, "mean/j"), (b, "mean/j"), (-b, "mean/j")],
+    );
+}
+
+#[tokio::test]
+async fn the_noise_fixed_z_score_needs_groups_of_sixteen() {
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
+    let zfix = || policy(&json!({ "advantage_estimator": "zfix" }));
+    let small = graded(&fixture, zfix(), answers(1, 0, 1)).await;
+    close(
+        &advantages(&small),
+        &[(0.5 / 0.7, "gain"), (-0.5 / 0.7, "gain")],
+    );
+    let large = graded(&fixture, zfix(), answers(8, 0, 8)).await;
+    // p = (0.5 - 0.1) / 0.7; 0.5 / 0.7 / sqrt(p (1 - p)).
+    let p: f64 = 0.4 / 0.7;
+    let (advantage, rule) = advantages(&large)[0];
+    assert!((advantage - 0.5 / 0.7 / (p * (1.0 - p)).sqrt()).abs() < 1e-9 && rule == "zfix");
+}
+
+#[tokio::test]
+async fn no_correction_when_the_interval_of_j_touches_zero() {
+    // The other channel is known only from a handful of checks, which leave its J anywhere.
+    let fixture = fixture_declaring(&[("exact/default", 0.1, 0.2)]);
+    let few = appeals(&json!({ "negatives": 1.0, "positives": 1.0 }));
+    let only_b = || two_channels().split_off(2);
+    graded(&fixture, few, only_b()).await;
+    let reply = graded(&fixture, RewardPolicy::default(), two_channels()).await;
+    assert!(
+        advantages(&reply).iter().all(|(_, rule)| *rule == "mean"),
+        "{:?}",
+        advantages(&reply)
+    );
+    let channels = reply.channels();
+    assert_eq!(channels[0].report.uncorrected, None);
+    let why = channels[1].report.uncorrected.unwrap().to_string();
+    assert!(why.contains("holds 0"), "{why}");
+    assert!(
+        reply
+            .results()
+            .skip(2)
+            .all(|result| result.backward.is_none() && result.forward.is_none())
+    );
+}
+
+#[tokio::test]
+async fn what_needs_rates_falls_back_where_there_are_none() {
+    let fixture = fixture();
+    for name in ["gain", "zfix", "backward", "forward"] {
+        let reply = graded(
+            &fixture,
+            policy(&json!({ "advantage": name })),
+            answers(1, 0, 1),
+        )
+        .await;
+        close(&advantages(&reply), &[(0.5, "mean"), (-0.5, "mean")]);
+        let why = reply.channels()[0].report.uncorrected.unwrap().to_string();
+        assert!(
+            why.contains("appeal negatives and audit positives"),
+            "{why}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_policy_may_state_the_rates_of_its_tasks() {
+    let fixture = fixture();
+    let stated = json!({ "advantage_estimator": "forward", "rates": { "exact/default": { "rho0": 0.1, "rho1": 0.2 } } });
+    let reply = graded(&fixture, policy(&stated), answers(1, 0, 1)).await;
+    close(&advantages(&reply), &[(0.2, "forward"), (-0.8, "forward")]);
+}
+
+#[tokio::test]
+async fn a_policy_makes_rewards_of_checks_and_says_how() {
+    let fixture = fixture();
+    let mut items = answers(1, 0, 1);
+    for (item, answer) in items.iter_mut().zip(["9", "3"]) {
+        item.checks.push((
+            "format".to_owned(),
+            crate::fixtures::item("waiting", answer, "").task,
+        ));
+    }
+    let weighted =
+        policy(&json!({ "combine": { "weighted": { "weights": { "outcome": 3, "format": 1 } } } }));
+    let reply = graded(&fixture, weighted, items).await;
+    let results: Vec<_> = reply.results().collect();
+    assert!((reward(results[0]) - 0.75).abs() < 1e-12 && (reward(results[1]) - 0.25).abs() < 1e-12);
+    let reward_breakdown: Value =
+        serde_json::from_str(results[0].reward_breakdown.as_ref().unwrap().get()).unwrap();
+    let terms = &reward_breakdown["terms"];
+    assert_eq!(terms[0]["name"], "score", "{terms}");
+    assert!(
+        fixture.memory.grades()[0]
+            .reward_breakdown_json
+            .as_ref()
+            .unwrap()
+            .contains("weighted")
+    );
+}
+
+#[tokio::test]
+async fn a_part_that_we_failed_to_grade_is_no_zero() {
+    let fixture = fixture();
+    let mut items = answers(1, 0, 0);
+    items[0]
+        .checks
+        .push(("format".to_owned(), item("waiting", "panic", "").task));
+    let reply = graded(
+        &fixture,
+        policy(&json!({ "combine": { "min": { "parts": ["format"] } } })),
+        items,
+    )
+    .await;
+    let result = reply.results().next().unwrap();
+    assert_eq!((result.reward, result.advantage), (None, None));
+    let reward_breakdown: Value =
+        serde_json::from_str(result.reward_breakdown.as_ref().unwrap().get()).unwrap();
+    assert!(
+        reward_breakdown["missing"]
+            .as_str()
+            .unwrap()
+            .contains("format")
+    );
+}
+
+#[tokio::test]
+async fn members_of_a_group_have_one_policy() {
+    let fixture = fixture();
+    let mut items = answers(1, 0, 1);
+    items[1].policy = Some(policy(&json!({ "advantage_estimator": "rloo" })));
+    let error = fixture
+        .engine
+        .grade(batch(items), Mode::Whole)
+        .await
+        .map(drop)
+        .unwrap_err();
+    let EngineError::Refused {
+        pointer, message, ..
+    } = error
+    else {
+        panic!("{error}")
+    };
+    assert_eq!(pointer, "/items/1/policy");
+    assert!(
+        message.contains("another policy at `/items/0`"),
+        "{message}"
+    );
+}
+
+#[tokio::test]
+async fn a_prompt_s_history_reaches_statistics_and_suggestions() {
+    let fixture = fixture();
+    let visit = |step: i64, right: usize| {
+        let items = answers(right, 0, 4 - right).into_iter().map(|mut item| {
+            item.prompt_key = Some("p1".to_owned());
+            item
+        });
+        let statistics = vec![Statistic::Curriculum];
+        Batch {
+            run: Some("run".into()),
+            step: Some(step),
+            statistics,
+            ..batch(items.collect())
+        }
+    };
+    let first = fixture
+        .engine
+        .grade(visit(1, 4), Mode::Whole)
+        .await
+        .unwrap();
+    let second = fixture
+        .engine
+        .grade(visit(2, 4), Mode::Whole)
+        .await
+        .unwrap();
+    let belief = |reply: &Reply| {
+        reply.groups()[0].statistics["curriculum"]["mopps"]["mean"]
+            .as_f64()
+            .unwrap()
+    };
+    assert!(
+        belief(&second) > belief(&first),
+        "a prompt always solved is believed ever easier"
+    );
+    assert_eq!(first.groups()[0].prompt_key.as_deref(), Some("p1"));
+    let wish = || Wish {
+        run: "run".to_owned(),
+        keys: vec!["p1".to_owned(), "p2".to_owned()],
+        seed: Some(7),
+        ..Wish::default()
+    };
+    let chosen = fixture.engine.suggest(wish()).await.unwrap();
+    assert_eq!(
+        chosen,
+        fixture.engine.suggest(wish()).await.unwrap(),
+        "the same seed gives the same answer"
+    );
+    let names: BTreeMap<_, _> = chosen
+        .iter()
+        .map(|chosen| (chosen.prompt_key.as_str(), chosen.visits))
+        .collect();
+    assert_eq!(names, BTreeMap::from([("p1", 2), ("p2", 0)]));
+}
+
+#[tokio::test]
+async fn operators_draw_and_decide_and_the_interval_moves() {
+    let fixture = fixture();
+    graded(&fixture, RewardPolicy::default(), answers(5, 10, 30)).await;
+    let mut seen: Vec<GradeId> = Vec::new();
+    for _ in 0..40 {
+        let draws = Draws {
+            passes: Some(false),
+            ..Draws::default()
+        };
+        let (grade, draw) = fixture.engine.draw(&draws).await.unwrap().unwrap();
+        assert!(!seen.contains(&draw.grade) && grade.pass == Some(false));
+        let left = 40 - u32::try_from(seen.len()).unwrap();
+        assert!((draw.probability - 1.0 / f64::from(left)).abs() < 1e-12);
+        seen.push(draw.grade);
+        let right = grade.completion_hash == item("exact", "", "0.5").completion_hash();
+        fixture
+            .engine
+            .adjudicate(draw.grade, right, None, "operator")
+            .await
+            .unwrap();
+    }
+    assert_eq!(
+        fixture
+            .engine
+            .draw(&Draws {
+                passes: Some(false),
+                ..Draws::default()
+            })
+            .await
+            .unwrap(),
+        None
+    );
+    let ledger = fixture.engine.channels().await.unwrap();
+    let report = ledger.named("exact/default").unwrap();
+    assert_eq!(report.checks, [40, 0]);
+    // All negatives were looked at: of 15 right answers 10 were refused.
+    let rho1 = report.rho1.unwrap().estimate;
+    assert!(rho1.interval.holds(10.0 / 15.0), "{rho1:?}");
+    // What an operator picks says nothing of the others.
+    let picked = fixture.memory.grades()[0].grade;
+    fixture
+        .engine
+        .adjudicate(picked, false, Some("looks odd".to_owned()), "operator")
+        .await
+        .unwrap();
+    assert_eq!(
+        fixture
+            .engine
+            .channels()
+            .await
+            .unwrap()
+            .named("exact/default")
+            .unwrap()
+            .checks,
+        [40, 0]
+    );
+}
+
+#[tokio::test]
+async fn rates_are_declared_by_the_configuration() {
+    let fixture = fixture_declaring(&[("exact/default", 0.05, 0.1)]);
+    let reply = graded(&fixture, RewardPolicy::default(), answers(1, 0, 1)).await;
+    assert_eq!(reply.channels()[0].report.usable(), Rates::new(0.05, 0.1));
+}

@@ -1,0 +1,99 @@
+//! What the record gets, and what is said when it does not.
+
+use std::sync::atomic::Ordering;
+
+use assay_core::record::BodyKind;
+use assay_core::{Completion, Meta};
+use assay_engine::Mode;
+
+use crate::fixtures::{batch, fixture, item, keyed};
+
+#[tokio::test]
+async fn a_failing_record_is_admitted_and_costs_no_grade() {
+    let fixture = fixture();
+    fixture.memory.broken.store(true, Ordering::Relaxed);
+    let reply = fixture
+        .engine
+        .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .unwrap();
+    let result = reply.results().next().unwrap();
+    assert!(!result.recorded && result.pass == Some(true));
+}
+
+#[tokio::test]
+async fn a_key_is_not_claimed_by_what_was_not_recorded() {
+    let fixture = fixture();
+    fixture.memory.broken.store(true, Ordering::Relaxed);
+    let request = || {
+        fixture.engine.grade_once(
+            keyed("k", "body"),
+            batch(vec![item("exact", "1", "1")]),
+            Mode::Whole,
+        )
+    };
+    request().await.map(drop).unwrap();
+    fixture.memory.broken.store(false, Ordering::Relaxed);
+    request().await.map(drop).unwrap();
+    assert_eq!(fixture.memory.grades().len(), 1);
+}
+
+#[tokio::test]
+async fn bodies_are_kept_once_and_replay_finds_them() {
+    let fixture = fixture();
+    let mut first = item("exact", "1", "1");
+    first.item.prompt = Some(Completion::Text("one?".into()));
+    first.item.meta = Meta {
+        tokens: Some(7),
+        ..Meta::default()
+    };
+    first.checks.push(("again".to_owned(), first.task.clone()));
+    let reply = fixture
+        .engine
+        .grade(batch(vec![first, item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .unwrap();
+    {
+        let entries = fixture.memory.entries.lock().unwrap();
+        let kinds: Vec<_> = entries[0].bodies.iter().map(|body| body.kind).collect();
+        assert_eq!(kinds, [BodyKind::Task, BodyKind::Text, BodyKind::Text]);
+    }
+    let id = reply.results().next().unwrap().grade;
+    let replay = fixture.engine.replay(id).await.unwrap();
+    assert!(!replay.flipped());
+    assert_eq!(replay.now.verdict.as_deref(), Some("correct"));
+    assert_eq!(fixture.memory.grades().len(), 2, "a replay leaves no row");
+    let measures = fixture.memory.grades()[0].measures_json.clone();
+    assert_eq!(measures.as_deref(), Some(r#"{"tokens":7.0}"#));
+}
+
+#[tokio::test]
+async fn warming_up_grades_examples_and_records_nothing() {
+    let fixture = fixture();
+    fixture.engine.warm().await;
+    assert!(
+        fixture.graded.load(Ordering::Relaxed) > 0,
+        "no example was graded"
+    );
+    assert!(fixture.memory.entries.lock().unwrap().is_empty());
+    let reply = fixture
+        .engine
+        .grade(batch(vec![item("exact", "1", "1")]), Mode::Whole)
+        .await
+        .unwrap();
+    assert!(
+        !reply.results().next().unwrap().cached,
+        "the result of the example must not be cached"
+    );
+}
+
+#[tokio::test]
+async fn warming_up_continues_without_a_readable_record() {
+    let fixture = fixture();
+    fixture.memory.broken.store(true, Ordering::Relaxed);
+    fixture.engine.warm().await;
+    assert!(
+        fixture.graded.load(Ordering::Relaxed) > 0,
+        "no example was graded"
+    );
+}

@@ -1,0 +1,207 @@
+//! Documents say what the code does.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use assay_core::ErrorCode;
+
+/// The text of a document, by its path from the root.
+pub(crate) fn document(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("`{}`: {error}", path.display()))
+}
+
+#[test]
+fn the_openapi_document_is_reviewed() {
+    insta::assert_json_snapshot!(assay_api::document(&crate::graders()));
+}
+
+#[test]
+fn every_error_code_is_explained() {
+    let api = document("docs/API.md");
+    for code in ErrorCode::ALL {
+        assert!(
+            api.contains(&format!("`{code}`")),
+            "docs/API.md does not explain `{code}`"
+        );
+    }
+}
+
+#[test]
+fn every_setting_is_explained() {
+    let operations = document("docs/OPERATIONS.md");
+    let config = assay_node::Config::default().to_toml();
+    for line in config
+        .lines()
+        .filter_map(|line| line.split(" = ").next())
+        .filter(|line| !line.is_empty())
+    {
+        assert!(
+            operations.contains(line),
+            "docs/OPERATIONS.md does not explain `{line}`"
+        );
+    }
+}
+
+#[test]
+fn every_metric_is_explained() {
+    let operations = document("docs/OPERATIONS.md");
+    let names = assay_engine::metrics::NAMES
+        .iter()
+        .chain(assay_store::metrics::NAMES);
+    let names = names
+        .chain(assay_worker::metrics::NAMES)
+        .chain(assay_code::METRICS);
+    for name in names.chain(assay_reward_model::METRICS) {
+        assert!(
+            operations.contains(name),
+            "docs/OPERATIONS.md does not explain `{name}`"
+        );
+    }
+}
+
+#[test]
+fn every_reference_of_the_openapi_document_resolves() {
+    let document = assay_api::document(&crate::graders());
+    let mut references = Vec::new();
+    collect_references(&document, &mut references);
+    let dead: Vec<_> = references
+        .iter()
+        .filter(|to| document.pointer(to.trim_start_matches('#')).is_none())
+        .collect();
+    assert!(dead.is_empty(), "{dead:?}");
+    assert!(
+        references
+            .iter()
+            .any(|to| to == "#/components/schemas/Task_tools/$defs/call"),
+        "no reference into a grader's own `$defs`"
+    );
+}
+
+fn collect_references(value: &serde_json::Value, found: &mut Vec<String>) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            let target = fields.get("$ref").and_then(serde_json::Value::as_str);
+            found.extend(
+                target
+                    .filter(|target| target.starts_with('#'))
+                    .map(str::to_owned),
+            );
+            fields
+                .values()
+                .for_each(|value| collect_references(value, found));
+        }
+        serde_json::Value::Array(values) => values
+            .iter()
+            .for_each(|value| collect_references(value, found)),
+        _ => {}
+    }
+}
+
+#[test]
+fn every_operation_has_a_unique_id() {
+    let document = assay_api::document(&crate::graders());
+    let paths = document["paths"].as_object().unwrap().values();
+    let operations = paths.flat_map(|operations| operations.as_object().unwrap().values());
+    let ids: Vec<_> = operations
+        .map(|operation| operation["operationId"].as_str().unwrap())
+        .collect();
+    let distinct: std::collections::BTreeSet<_> = ids.iter().collect();
+    assert_eq!(distinct.len(), ids.len(), "{ids:?}");
+}
+
+/// The rows of a table as cells, the header first.
+fn table_under(heading: &str, text: &str) -> Vec<Vec<String>> {
+    let (_, section) = text
+        .split_once(&format!("\n{heading}\n"))
+        .unwrap_or_else(|| panic!("no `{heading}`"));
+    let lines = section
+        .lines()
+        .skip_while(|line| !line.starts_with('|'))
+        .take_while(|line| line.starts_with('|'));
+    let cells = |line: &str| {
+        line.trim_matches('|')
+            .split('|')
+            .map(|cell| cell.trim().to_owned())
+            .collect()
+    };
+    lines
+        .filter(|line| !line.starts_with("|---"))
+        .map(cells)
+        .collect()
+}
+
+/// Every test of the repository, as the name of its file and its function.
+fn tests_of(folder: &Path, found: &mut BTreeSet<(String, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.file_type().unwrap().is_dir() {
+            if name != "target" && !name.starts_with('.') {
+                tests_of(&path, found);
+            }
+        } else if let Some(file) = name.strip_suffix(".rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let mut is_test = false;
+            for line in text.lines().map(str::trim) {
+                match line
+                    .split_once("fn ")
+                    .and_then(|(_, rest)| rest.split_once('('))
+                {
+                    Some((function, _)) if is_test => {
+                        found.insert((file.to_owned(), function.to_owned()));
+                        is_test = false;
+                    }
+                    _ => {
+                        is_test = line == "#[test]"
+                            || line == "#[tokio::test]"
+                            || is_test && line.starts_with("#[")
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_wall_has_existing_tests() {
+    let rows = table_under("## Attacks against walls", &document("docs/SECURITY.md"));
+    let (head, attacks) = rows.split_first().unwrap();
+    assert!(attacks.len() >= 15, "{} attacks", attacks.len());
+    let mut tests = BTreeSet::new();
+    tests_of(
+        &Path::new(env!("CARGO_MANIFEST_DIR")).join(".."),
+        &mut tests,
+    );
+    let mut missing = BTreeSet::new();
+    let mut shown = BTreeSet::new();
+    for attack in attacks {
+        assert_eq!(attack.len(), head.len(), "{attack:?}");
+        assert!(
+            attack[1..].iter().any(|cell| cell != "–"),
+            "no wall stops `{}`",
+            attack[0]
+        );
+        for (wall, cell) in head.iter().zip(attack).skip(1) {
+            for name in cell.split('`').skip(1).step_by(2) {
+                let (file, function) = name
+                    .split_once("::")
+                    .unwrap_or_else(|| panic!("`{name}` names no file"));
+                if tests.contains(&(file.to_owned(), function.to_owned())) {
+                    shown.insert(wall);
+                } else {
+                    missing.insert(name);
+                }
+            }
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "docs/SECURITY.md names tests that do not exist: {missing:?}"
+    );
+    assert_eq!(
+        shown.len(),
+        head.len() - 1,
+        "every wall needs a test: {shown:?}"
+    );
+}

@@ -1,0 +1,26 @@
+//! The shape of the house: who may depend on whom, and that nothing in the table of graders is
+//! missing a room.
+
+#![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
+
+use std::sync::Arc;
+
+mod architecture;
+mod cases;
+mod check;
+mod documents;
+mod fuzzing;
+mod noise;
+mod operators;
+mod pages;
+mod problems;
+mod trainer;
+
+/// The graders of the binary, with nothing to run programs in.
+fn graders() -> assay_core::GraderTable {
+    let sandboxes =
+        assay_node::sandboxes::Sandboxes::open(&Default::default(), &Default::default()).unwrap();
+    let clock: Arc<dyn assay_core::Clock> = Arc::new(assay_core::SystemClock::new());
+    let models = assay_node::models::open(&Default::default(), &clock).unwrap();
+    assay_node::graders::graders(&sandboxes, Arc::new(models))
+}
