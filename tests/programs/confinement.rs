@@ -6,10 +6,10 @@ use std::net::TcpListener;
 use std::process::{Command, Output};
 use std::time::Duration;
 
-use assay_worker::program::{End, Reply};
-use assay_worker::{WorkerError, WorkerOptions, WorkerPool, Wall};
 use assay_node::sandboxes::Work;
-use assay_tests::processes::{workers_of, kill};
+use assay_tests::processes::{kill, workers_of};
+use assay_worker::program::{End, Reply};
+use assay_worker::{Wall, WorkerError, WorkerOptions, WorkerPool};
 use serde_json::Value;
 
 use crate::workers::{marked_pool, marked_pool_with};
@@ -180,7 +180,10 @@ async fn a_worker_rejects_unknown_walls() {
 #[tokio::test]
 async fn stderr_of_workers_is_bounded() {
     let folder = tempfile::tempdir().unwrap();
-    let (script, written) = (folder.path().join("worker.sh"), folder.path().join("written"));
+    let (script, written) = (
+        folder.path().join("worker.sh"),
+        folder.path().join("written"),
+    );
     let flood = format!(
         "#!/bin/sh\nhead -c 50000000 /dev/zero | tr '\\0' x >&2\ntouch {}\nexec sleep 1000\n",
         written.display()

@@ -2,19 +2,19 @@
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
-mod workers;
 mod confinement;
 mod image;
 mod work;
+mod workers;
 
 use std::path::Path;
 use std::time::Duration;
 
+use assay_node::sandboxes::Work;
 use assay_worker::program::{
     Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
 };
 use assay_worker::{WorkerError, WorkerOptions, Workers};
-use assay_node::sandboxes::Work;
 
 /// Longest wait for one answer: far above any, on any machine.
 const TIMEOUT: Duration = Duration::from_secs(300);

@@ -1,7 +1,7 @@
 //! Why a verdict is what it is, for a person to read.
 
-use assay_worker::query::{End, Rows};
 use assay_core::Evidence;
+use assay_worker::query::{End, Rows};
 use serde_json::{Value, json};
 
 use crate::compare::{Difference, Sheet};

@@ -3,9 +3,9 @@
 
 use std::sync::Arc;
 
+use assay_core::Fault;
 use assay_worker::compute;
 use assay_worker::query::{End, Limits, Ran, Rows, Value};
-use assay_core::Fault;
 
 use crate::compare::{Rule, Sheet, compare};
 use crate::evidence::how;

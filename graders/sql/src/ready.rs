@@ -1,9 +1,9 @@
 //! What is done once for all completions of a task: databases are made, golds run on them, and
 //! golds that decide nothing refused.
 
+use assay_core::{ErrorCode, Fault};
 use assay_worker::compute;
 use assay_worker::query::{Limits, Table};
-use assay_core::{ErrorCode, Fault};
 
 use crate::gold::{Gold, GoldRuns, Unfit};
 use crate::partial::Names;

@@ -1,7 +1,7 @@
 //! The shape of a `sql` task as it stands in a request.
 
-use assay_worker::query::{Limits, MAX_IMAGE};
 use assay_core::{ErrorCode, Task, TaskError};
+use assay_worker::query::{Limits, MAX_IMAGE};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;

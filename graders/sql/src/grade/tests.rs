@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
+use assay_core::Task;
 use assay_worker::query::{self, Ran, Served, Server, Table};
 use assay_worker::{WorkerOptions, Workers};
-use assay_core::Task;
 
 use super::*;
 

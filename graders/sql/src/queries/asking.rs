@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use assay_worker::query::{Reply, Request};
-use assay_worker::{WorkerError, WorkerPool, Settled};
 use assay_core::{ErrorCode, Fault};
+use assay_worker::query::{Reply, Request};
+use assay_worker::{Settled, WorkerError, WorkerPool};
 
 use super::Unbuilt;
 
@@ -68,7 +68,9 @@ fn fault(error: &WorkerError) -> Fault {
             ErrorCode::ShuttingDown,
             "the node is shutting down; send the item again",
         ),
-        WorkerError::Start { .. } => Fault::passing(ErrorCode::GraderUnavailable, error.to_string()),
+        WorkerError::Start { .. } => {
+            Fault::passing(ErrorCode::GraderUnavailable, error.to_string())
+        }
         WorkerError::Busy
         | WorkerError::Died(_)
         | WorkerError::Overran { .. }

@@ -2,21 +2,21 @@
 //! the same way.
 
 mod asking;
-mod workers;
 mod large;
 mod progress;
+mod workers;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_core::{ErrorCode, Fault};
 use assay_worker::WorkerPool;
 use assay_worker::query::{Build, End, Limits, Ran, Server, ServerError, Table, TableRows};
-use assay_core::{ErrorCode, Fault};
 use serde_bytes::ByteBuf;
 
 use crate::task::{Dialect, Source};
-use workers::{Held, SandboxQueries};
 pub(crate) use large::LargeResults;
+use workers::{Held, SandboxQueries};
 
 /// Longest wall time of a request that runs predictions.
 pub(crate) const FOR_PREDICTIONS: Duration = Duration::from_secs(120);
@@ -153,7 +153,11 @@ impl Queries {
         rows: Vec<TableRows>,
     ) -> Result<Database, Unbuilt> {
         match base {
-            Database::Image(held) => self.workers.with_rows(held, rows).await.map(Database::Image),
+            Database::Image(held) => self
+                .workers
+                .with_rows(held, rows)
+                .await
+                .map(Database::Image),
             Database::OnServer(_) => Err(Unbuilt::Task(
                 "variants are generated for SQLite only".to_owned(),
             )),
@@ -207,7 +211,10 @@ impl Queries {
             })
             .collect();
         if held.len() == on.len() {
-            return self.workers.run(statements, terms, &held, large, each).await;
+            return self
+                .workers
+                .run(statements, terms, &held, large, each)
+                .await;
         }
         for (place, sql) in statements.iter().enumerate() {
             for (database, _) in on {

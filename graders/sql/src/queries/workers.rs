@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use assay_core::{ErrorCode, Fault, Hash};
 use assay_worker::query::{
     BUILD_STEPS, Build, End, Image, Limits, Ran, Reply, Request, Run, Table, TableRows,
 };
-use assay_worker::{WorkerPool, Settled};
-use assay_core::{ErrorCode, Fault, Hash};
+use assay_worker::{Settled, WorkerPool};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_bytes::ByteBuf;

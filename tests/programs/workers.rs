@@ -3,10 +3,10 @@
 
 use std::time::Duration;
 
-use assay_worker::program::{End, Reply, Request};
-use assay_worker::{WorkerError, WorkerOptions, WorkerPool, Words};
 use assay_node::sandboxes::Work;
-use assay_tests::processes::{workers_of, kill};
+use assay_tests::processes::{kill, workers_of};
+use assay_worker::program::{End, Reply, Request};
+use assay_worker::{Words, WorkerError, WorkerOptions, WorkerPool};
 
 use crate::{ask, compile, images, pool, request, run};
 
@@ -38,7 +38,11 @@ pub(crate) fn marked_pool_with(
 #[tokio::test]
 async fn a_killed_cell_costs_nothing_but_a_second_try() {
     let (workers, _folder, link) = marked_pool(1);
-    let code = compile(&workers, "x = 0\nfor i in range(3_000_000): x += i\nprint(x)").await;
+    let code = compile(
+        &workers,
+        "x = 0\nfor i in range(3_000_000): x += i\nprint(x)",
+    )
+    .await;
     let before = workers_of(&link);
     assert_eq!(before.len(), 1);
     let request = request(&code, "");
