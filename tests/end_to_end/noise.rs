@@ -3,7 +3,7 @@
 
 use assay_correction::policy::FUNCTIONS;
 use assay_correction::prompts::{Allocation, Strategy, Suggest};
-use assay_correction::{Estimator, Policy, Statistic};
+use assay_correction::{Estimator, PolicyRules, Statistic};
 use serde_json::Value;
 
 use crate::documents::document;
@@ -91,7 +91,8 @@ fn every_policy_that_is_shown_can_be_used() {
         if json.get("id").is_some() {
             continue;
         }
-        Policy::from_json(&json).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {block}"));
+        PolicyRules::from_json(&json)
+            .unwrap_or_else(|error| panic!("{POLICIES}: {error}: {block}"));
         policies += 1;
     }
     assert!(policies >= 3, "{POLICIES} shows {policies} policies");
@@ -107,7 +108,7 @@ fn every_row_of_written_out_functions_can_be_used() {
     for row in rows {
         let json = serde_json::from_str(&format!("{{{row}"))
             .unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
-        Policy::from_json(&json).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
+        PolicyRules::from_json(&json).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
         written += 1;
     }
     let functions = FUNCTIONS

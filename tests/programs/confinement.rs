@@ -311,7 +311,7 @@ async fn programs_and_queries_have_workers_of_their_own() {
     });
     let code = compile(&programs, "print(5)").await;
     assert_eq!(run(&programs, &code, "").await.stdout, b"5\n");
-    let probe = <assay_worker::query::Request as assay_worker::Words>::probe();
+    let probe = <assay_worker::query::Request as assay_worker::WorkerRequest>::probe();
     assert!(matches!(
         queries.ask(&probe, crate::TIMEOUT).await,
         Ok(assay_worker::query::Reply::Built(Ok(_)))

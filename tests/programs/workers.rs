@@ -6,7 +6,7 @@ use std::time::Duration;
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{kill, workers_of};
 use assay_worker::program::{End, Reply, Request};
-use assay_worker::{Words, WorkerError, WorkerOptions, WorkerPool};
+use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
 use crate::{ask, compile, images, pool, request, run};
 

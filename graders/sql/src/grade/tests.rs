@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_core::Task;
 use assay_worker::query::{self, Ran, Served, Server, Table};
-use assay_worker::{WorkerOptions, Workers};
+use assay_worker::{WorkerOptions, WorkerPool};
 
 use super::*;
 
