@@ -54,7 +54,7 @@ fn policies_are_listed_explained_and_checked() {
         &["policies", "long"],
         "there are `default`, `halves`, `short`",
     );
-    std::fs::write(folder.path().join("good.toml"), "advantage = \"rloo\"\n").unwrap();
+    std::fs::write(folder.path().join("good.toml"), "advantage_estimator = \"rloo\"\n").unwrap();
     assert!(out(folder.path(), &["policies", "--check", "good.toml"]).contains("rloo"));
     std::fs::write(
         folder.path().join("bad.json"),
