@@ -56,7 +56,7 @@ pub struct Spec {
     pub example_task: &'static str,
     /// A completion that passes the example task.
     pub example_completion: &'static str,
-    /// All its verdicts except `too_long`, which the engine returns for any text grader.
+    /// All its verdicts except `too_long`, which the engine returns for any grader.
     pub verdicts: &'static [VerdictSpec],
     /// All its measures.
     pub measures: &'static [MeasureSpec],
