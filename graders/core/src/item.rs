@@ -338,7 +338,8 @@ mod tests {
     fn reads_only_the_last_assistant_message() {
         let completion = messages(
             r#"[{"role":"assistant","content":"first"},
-                {"role":"assistant","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}],
+                {"role":"assistant",
+                 "content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}],
                  "reasoning_content":"hidden"},
                 {"role":"tool","content":"9"}]"#,
         );

@@ -29,18 +29,23 @@ pub(crate) const CHARGE: &str = "charge*";
 /// the engine's internal state.
 pub(crate) fn bound(environment: &mut Environment<'static>) {
     macro_rules! bounded {
-        ($($name:literal => $filter:path),* $(,)?) => { $(add_filter(environment, $name, $filter);)* };
+        ($($name:literal => $filter:path),* $(,)?) => {
+            $(add_filter(environment, $name, $filter);)*
+        };
     }
     bounded! {
-        "safe" => filters::safe, "escape" => filters::escape, "e" => filters::escape, "lower" => filters::lower,
-        "upper" => filters::upper, "title" => filters::title, "capitalize" => filters::capitalize,
-        "replace" => filters::replace, "dictsort" => filters::dictsort, "items" => filters::items,
-        "reverse" => filters::reverse, "trim" => filters::trim, "join" => filters::join, "split" => filters::split,
-        "lines" => filters::lines, "sum" => filters::sum, "sort" => filters::sort, "list" => filters::list,
-        "string" => filters::string, "slice" => filters::slice, "batch" => filters::batch, "indent" => filters::indent,
-        "select" => filters::select, "selectattr" => filters::selectattr, "reject" => filters::reject,
+        "safe" => filters::safe, "escape" => filters::escape, "e" => filters::escape,
+        "lower" => filters::lower, "upper" => filters::upper, "title" => filters::title,
+        "capitalize" => filters::capitalize, "replace" => filters::replace,
+        "dictsort" => filters::dictsort, "items" => filters::items, "reverse" => filters::reverse,
+        "trim" => filters::trim, "join" => filters::join, "split" => filters::split,
+        "lines" => filters::lines, "sum" => filters::sum, "sort" => filters::sort,
+        "list" => filters::list, "string" => filters::string, "slice" => filters::slice,
+        "batch" => filters::batch, "indent" => filters::indent, "select" => filters::select,
+        "selectattr" => filters::selectattr, "reject" => filters::reject,
         "rejectattr" => filters::rejectattr, "map" => filters::map, "groupby" => filters::groupby,
-        "unique" => filters::unique, "chain" => filters::chain, "zip" => filters::zip, "format" => filters::format,
+        "unique" => filters::unique, "chain" => filters::chain, "zip" => filters::zip,
+        "format" => filters::format,
     }
     environment.remove_filter("pprint");
     environment.remove_global("debug");

@@ -207,8 +207,8 @@ fn bare_length(rest: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut end = rest.len();
     for (at, byte) in rest.bytes().enumerate() {
-        // Outside braces a blank ends the answer, as an argument of a command does in TeX. A dollar, a
-        // line break and the brace of a surrounding group end it everywhere.
+        // Outside braces a blank ends the answer, as an argument of a command does in TeX. A
+        // dollar, a line break and the brace of a surrounding group end it everywhere.
         let ends = match byte {
             b'{' => {
                 depth += 1;

@@ -12,8 +12,8 @@ pub(super) fn number_length(rest: &str) -> usize {
         at += digits;
         let tail = &rest[at..];
         let numeric = |after: &str| after.starts_with(|c: char| c.is_numeric());
-        // A mark continues the number only if a digit follows it: "6, 7" is two numbers, and the dot
-        // of "It is 5." ends a sentence.
+        // A mark continues the number only if a digit follows it: "6, 7" is two numbers, and the
+        // dot of "It is 5." ends a sentence.
         let step = ["{,}", ",\\!", ".", ",", "'", "٫", "٬"]
             .into_iter()
             .find_map(|mark| {
@@ -71,7 +71,8 @@ pub(super) fn is_superscript(c: char) -> bool {
     matches!(c, '²' | '³' | '¹' | '⁰' | '⁴'..='⁹')
 }
 
-/// Whether a character is a name on its own: a Greek letter or the symbol of a constant, root or set.
+/// Whether a character is a name on its own: a Greek letter or the symbol of a constant, root or
+/// set.
 pub(super) fn is_name_symbol(c: char) -> bool {
     matches!(c, 'α'..='ω' | 'Α'..='Ω' | '∞' | '∅' | '√' | '∛' | 'ℝ' | 'ℤ' | 'ℚ' | 'ℕ' | 'ℂ')
 }
@@ -84,12 +85,26 @@ pub(super) fn is_letter(c: char) -> bool {
 /// Whether a character is a combining mark, such as a vowel sign: part of a word but not
 /// alphabetic.
 pub(super) fn is_mark(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{903}' | '\u{93a}'..='\u{94f}' | '\u{64b}'..='\u{65f}' | '\u{200d}')
+    matches!(
+        c,
+        '\u{300}'..='\u{36f}'
+            | '\u{900}'..='\u{903}'
+            | '\u{93a}'..='\u{94f}'
+            | '\u{64b}'..='\u{65f}'
+            | '\u{200d}'
+    )
 }
 
 /// Whether a character belongs to a script that does not separate words by blanks.
 pub(super) fn is_ideographic(c: char) -> bool {
-    matches!(c, '\u{2e80}'..='\u{2fdf}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    matches!(
+        c,
+        '\u{2e80}'..='\u{2fdf}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
 /// Whether the script of this letter separates words by blanks. True for every character below

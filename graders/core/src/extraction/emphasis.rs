@@ -25,7 +25,8 @@ fn on_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
         let padded = inner.is_empty()
             || inner.starts_with(char::is_whitespace)
             || inner.ends_with(char::is_whitespace);
-        // Markdown requires that marks touch their text. "2 ** 3 ** 4" contains powers, not emphasis.
+        // Markdown requires that marks touch their text. "2 ** 3 ** 4" contains powers, not
+        // emphasis.
         if padded {
             // The second mark may open the next bold text.
             from = start + length.max(1).min(line.len() - start);

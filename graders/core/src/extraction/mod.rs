@@ -226,7 +226,8 @@ fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
 
 /// The answer of a text without a box, tag or `####`.
 fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
-    // A statement precedes a letter: in "The answer is 42. (B) is close." the statement is explicit.
+    // A statement precedes a letter: in "The answer is 42. (B) is close." the statement is
+    // explicit.
     last_match(parts, |part| statement::last(part, options))
         .or_else(|| {
             let letters = options.choices.then_some(());

@@ -123,7 +123,11 @@ proptest! {
             prop_assert!(text.get(found.span.clone()).is_some());
             prop_assert!(!found.text.is_empty());
             let parts = reasoning::visible(&text, options.think_open);
-            prop_assert!(parts.iter().any(|part| part.start <= found.span.start && found.span.end <= part.end));
+            let span = &found.span;
+            let is_visible = parts
+                .iter()
+                .any(|part| part.start <= span.start && span.end <= part.end);
+            prop_assert!(is_visible);
         }
     }
 
@@ -138,7 +142,8 @@ proptest! {
             let mut written = source.chars().filter(|c| c.is_numeric());
             let raised = |c: char| match c { '²' => '2', '³' => '3', other => other };
             for digit in found.text.chars().filter(|c| c.is_numeric()) {
-                prop_assert!(written.any(|c| c == digit || raised(c) == digit), "{} in {source}", found.text);
+                let is_written = written.any(|c| c == digit || raised(c) == digit);
+                prop_assert!(is_written, "{} in {source}", found.text);
             }
         }
     }

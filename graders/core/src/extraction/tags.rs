@@ -93,8 +93,9 @@ fn content<'a>(source: &'a str, options: &Options<'_>) -> RuleMatch<'a> {
     let sentence = words(source, MAX_WORDS) > MAX_WORDS;
     // A tag may contain a whole essay. As for a completion, only its end is read.
     let ending = tail(source, TAIL_BYTES);
-    // A statement is the most specific reading ("The answer is 4."). The last value of prose is read
-    // only if the content is long enough to be prose. Everything else is the answer as written.
+    // A statement is the most specific reading ("The answer is 4."). The last value of prose is
+    // read only if the content is long enough to be prose. Everything else is the answer as
+    // written.
     statement::inside(ending, Rule::AnswerTag, options)
         .or_else(|| {
             let found = sentence.then(|| conclusion::find(ending)).flatten()?;

@@ -274,8 +274,8 @@ impl Lexer<'_> {
             })
     }
 
-    /// Adds the word at the start of `rest`: letters of one script, apostrophes between letters, and
-    /// digits after the first letter ("AZYUK2A", "don't").
+    /// Adds the word at the start of `rest`: letters of one script, apostrophes between letters,
+    /// and digits after the first letter ("AZYUK2A", "don't").
     fn word(&mut self, rest: &str) {
         if ABBREVIATIONS
             .iter()
@@ -347,9 +347,9 @@ impl Lexer<'_> {
         }
         let length = 1 + name;
         // Relations, operators and arrows get the kind that the character they print has, so that
-        // `3 \times 4 \le x` is read like `3 × 4 ≤ x`. Sizing and spacing commands print nothing and
-        // are skipped. An arrow separates the steps of a derivation and therefore ends a value. Any
-        // other command is an operand together with its arguments: `\frac{1}{2}`.
+        // `3 \times 4 \le x` is read like `3 × 4 ≤ x`. Sizing and spacing commands print nothing
+        // and are skipped. An arrow separates the steps of a derivation and therefore ends a value.
+        // Any other command is an operand together with its arguments: `\frac{1}{2}`.
         match &rest[1..length] {
             "le" | "leq" | "leqslant" | "ge" | "geq" | "geqslant" | "ne" | "neq" | "lt" | "gt"
             | "approx" | "in" | "equiv" | "sim" => self.push(TokenKind::Relation, length),
@@ -419,8 +419,8 @@ impl Lexer<'_> {
         let digits = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
         match c {
             '*' => self.star(rest, before, next),
-            // A subscript that the name before it did not include, as in "AB_{2}". Other underscores
-            // are emphasis and are skipped, like the backtick of inline code.
+            // A subscript that the name before it did not include, as in "AB_{2}". Other
+            // underscores are emphasis and are skipped, like the backtick of inline code.
             '_' if before.is_some_and(char::is_alphanumeric)
                 && next.is_some_and(|c| c.is_alphanumeric() || c == '{') =>
             {
@@ -438,8 +438,8 @@ impl Lexer<'_> {
             {
                 self.push(TokenKind::Relation, length);
             }
-            // "5!" is a factorial only if the expression continues ("5!/3!", "5! + 1"). At the end of
-            // a sentence it is an exclamation mark: "The answer is 5!"
+            // "5!" is a factorial only if the expression continues ("5!/3!", "5! + 1"). At the end
+            // of a sentence it is an exclamation mark: "The answer is 5!"
             '!' | '！' => {
                 let factorial = c == '!'
                     && before.is_some_and(|c| c.is_alphanumeric() || c == ')')

@@ -64,8 +64,8 @@ pub(super) fn starts_value(lexed: &Lexed<'_>, at: usize) -> bool {
                     )
                 )
         }
-        // A letter starts a value only if something is done with it: "x = 5", "x + 1", "f(2)", "x²".
-        // Alone it may be a variable that the sentence mentions, or a word.
+        // A letter starts a value only if something is done with it: "x = 5", "x + 1", "f(2)",
+        // "x²". Alone it may be a variable that the sentence mentions, or a word.
         Some(TokenKind::Name) => {
             let name = lexed.str(at);
             let glued = lexed.is_glued(at + 1);
@@ -211,8 +211,8 @@ impl RunBuilder<'_, '_> {
         match lexed.tokens[at].kind {
             TokenKind::Number => {
                 let after = at.checked_sub(1).and_then(|before| lexed.kind(before));
-                // "7 7 7" and "1 1/2" are one run. A number after a unit, a bracket or maths is a new
-                // value: "5 km 3".
+                // "7 7 7" and "1 1/2" are one run. A number after a unit, a bracket or maths is a
+                // new value: "5 km 3".
                 let juxtaposed = self.operand
                     && (self.unit || matches!(after, Some(TokenKind::Close | TokenKind::Maths)));
                 !juxtaposed && self.commit(at, false)
@@ -243,7 +243,8 @@ impl RunBuilder<'_, '_> {
                 self.commit(at, false)
             }
             TokenKind::Currency if self.operand => {
-                // "220 $" has its sign after the value; in "5 $6" the sign belongs to the next value.
+                // "220 $" has its sign after the value; in "5 $6" the sign belongs to the next
+                // value.
                 let prefixes =
                     lexed.kind(at + 1) == Some(TokenKind::Number) && lexed.is_glued(at + 1);
                 !prefixes && self.commit(at, true)
@@ -305,8 +306,8 @@ impl RunBuilder<'_, '_> {
                 true
             };
         }
-        // Only words of Latin script are read as units. Chinese and similar scripts put counters and
-        // other words right after a number.
+        // Only words of Latin script are read as units. Chinese and similar scripts put counters
+        // and other words right after a number.
         let latin = word.chars().all(|c| c < '\u{250}');
         if !self.operand || !latin || roles.never_unit() || roles.verb() {
             return false;

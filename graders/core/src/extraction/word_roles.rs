@@ -50,7 +50,10 @@ macro_rules! roles {
 
         /// The bit of each role, named like its method.
         mod bit {
-            $(#[expect(non_upper_case_globals, reason = "named as the method")] pub(super) const $name: u32 = 1 << $bit;)*
+            $(
+                #[expect(non_upper_case_globals, reason = "named like the method")]
+                pub(super) const $name: u32 = 1 << $bit;
+            )*
         }
     };
 }

@@ -145,7 +145,8 @@ pub enum Refusal {
         /// Maximum number of tokens.
         max: usize,
     },
-    /// The model does not support this kind of input. The message states what it needs and what it received.
+    /// The model does not support this kind of input. The message states what it needs and what it
+    /// received.
     #[error("{0}")]
     Unreadable(String),
 }
@@ -269,7 +270,10 @@ pub enum ModelError {
         expected: String,
     },
     /// Too many tokens are queued.
-    #[error("{waiting} tokens are queued for the model; retry in {} s", retry_after.as_secs().max(1))]
+    #[error(
+        "{waiting} tokens are queued for the model; retry in {} s",
+        retry_after.as_secs().max(1)
+    )]
     Overloaded {
         /// Queued tokens.
         waiting: u64,

@@ -57,54 +57,128 @@ fn reads_every_form() {
     let with_parameters = format!(r#"{{"name": "weather", "parameters": {paris}}}"#);
     let stop = r#"{"name": "stop", "arguments": {}}"#;
     for (form, text) in [
-        ("hermes", format!("Let me look.\n<tool_call>\n{call}\n</tool_call>")),
-        ("hermes", format!("<think><tool_call>{stop}</tool_call></think><tool_call>{with_parameters}</tool_call>")),
-        ("qwen3_coder", "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>".to_owned()),
-        ("qwen3_coder", "<function=weather><parameter=city>Paris</parameter></function>".to_owned()),
+        (
+            "hermes",
+            format!("Let me look.\n<tool_call>\n{call}\n</tool_call>"),
+        ),
+        (
+            "hermes",
+            format!(
+                "<think><tool_call>{stop}</tool_call></think><tool_call>\
+            {with_parameters}</tool_call>"
+            ),
+        ),
+        (
+            "qwen3_coder",
+            "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n\
+            </parameter>\n</function>\n</tool_call>"
+                .to_owned(),
+        ),
+        (
+            "qwen3_coder",
+            "<function=weather><parameter=city>Paris</parameter>\
+            </function>"
+                .to_owned(),
+        ),
         ("qwen25_coder", format!("<tools>\n{call}\n</tools>")),
         ("qwen25_coder", format!("<tools>[{call}]</tools>")),
-        ("llama", format!("<|python_tag|>{with_parameters}<|eom_id|>")),
-        ("llama", r#"<|python_tag|>weather.call(city="Paris")"#.to_owned()),
+        (
+            "llama",
+            format!("<|python_tag|>{with_parameters}<|eom_id|>"),
+        ),
+        (
+            "llama",
+            r#"<|python_tag|>weather.call(city="Paris")"#.to_owned(),
+        ),
         ("llama", format!("<function=weather>{paris}</function>")),
         ("mistral", format!("[TOOL_CALLS][{call}]")),
         ("mistral", format!("[TOOL_CALLS]weather[ARGS]{paris}</s>")),
-        ("mistral", format!("[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS]{paris}")),
+        (
+            "mistral",
+            format!("[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS]{paris}"),
+        ),
         ("mistral", format!("[TOOL_CALLS]weather{paris}")),
         ("phi", format!("<|tool_call|>[{call}]<|/tool_call|>")),
         ("phi", format!("<|tool_call|>[{call}]")),
         ("phi", format!("functools[{call}]")),
         ("glm", format!("weather\n{paris}")),
-        ("glm", "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>".to_owned()),
-        ("minicpm", "<|tool_call_start|>\n```python\nweather(city=\"Paris\")\n```\n<|tool_call_end|>".to_owned()),
-        ("minicpm", "<|tool_call_start|>[weather(city='Paris')]<|tool_call_end|>".to_owned()),
+        (
+            "glm",
+            "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n\
+            </tool_call>"
+                .to_owned(),
+        ),
+        (
+            "minicpm",
+            "<|tool_call_start|>\n```python\nweather(city=\"Paris\")\n```\n\
+            <|tool_call_end|>"
+                .to_owned(),
+        ),
+        (
+            "minicpm",
+            "<|tool_call_start|>[weather(city='Paris')]<|tool_call_end|>".to_owned(),
+        ),
         ("granite", format!("<tool_call>[{call}]")),
         ("granite", format!("<function_call> {call}")),
         (
             "deepseek",
-            format!("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n```json\n{paris}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+            format!(
+                "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n\
+                ```json\n{paris}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+            ),
         ),
-        ("deepseek", format!("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>{paris}<｜tool▁call▁end｜><｜tool▁calls▁end｜>")),
+        (
+            "deepseek",
+            format!(
+                "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>\
+            {paris}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+            ),
+        ),
         (
             "kimi",
-            format!("<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{paris}<|tool_call_end|><|tool_calls_section_end|>"),
+            format!(
+                "<|tool_calls_section_begin|><|tool_call_begin|>\
+                functions.weather:0<|tool_call_argument_begin|>{paris}<|tool_call_end|>\
+                <|tool_calls_section_end|>"
+            ),
         ),
         (
             "harmony",
-            format!("<|channel|>analysis<|message|>Look it \
+            format!(
+                "<|channel|>analysis<|message|>Look it \
                      up.<|end|><|start|>assistant<|channel|>commentary to=functions.weather \
-                     <|constrain|>json<|message|>{paris}<|call|>"),
+                     <|constrain|>json<|message|>{paris}<|call|>"
+            ),
         ),
-        ("harmony", format!("<|start|>assistant to=functions.weather<|channel|>commentary \
-                             json<|message|>{paris}<|call|>")),
-        ("invoke", "<function_calls>\n<invoke name=\"weather\">\n<parameter \
-                    name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>".to_owned()),
-        ("gemma", "```tool_code\nprint(weather(city=\"Paris\"))\n```".to_owned()),
+        (
+            "harmony",
+            format!(
+                "<|start|>assistant to=functions.weather<|channel|>commentary \
+                             json<|message|>{paris}<|call|>"
+            ),
+        ),
+        (
+            "invoke",
+            "<function_calls>\n<invoke name=\"weather\">\n<parameter \
+                    name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>"
+                .to_owned(),
+        ),
+        (
+            "gemma",
+            "```tool_code\nprint(weather(city=\"Paris\"))\n```".to_owned(),
+        ),
         ("gemma", format!("```tool_call\n{call}\n```")),
         ("pythonic", "[weather(city='Paris')]".to_owned()),
         ("pythonic", "weather(city='Paris')".to_owned()),
         ("json", call),
         ("json", format!("```json\n[{with_parameters}]\n```")),
-        ("json", format!(r#"{{"type":"function","function":{{"name":"weather","arguments":"{}"}}}}"#, paris.replace('"', "\\\""))),
+        (
+            "json",
+            format!(
+                r#"{{"type":"function","function":{{"name":"weather","arguments":"{}"}}}}"#,
+                paris.replace('"', "\\\"")
+            ),
+        ),
     ] {
         assert_eq!(calls_of(&text), [format!("{form}: {one}")], "{text}");
     }
@@ -155,7 +229,8 @@ fn keeps_order_of_several_calls() {
 
 #[test]
 fn accepts_marks_of_the_form_in_arguments() {
-    let text = r#"<tool_call>{"name":"write","arguments":{"text":"</tool_call> <tool_call>"}}</tool_call>"#;
+    let text = r#"<tool_call>{"name":"write",
+        "arguments":{"text":"</tool_call> <tool_call>"}}</tool_call>"#;
     assert_eq!(
         calls_of(text),
         [r#"hermes: write {"text":"</tool_call> <tool_call>"}"#]
@@ -364,7 +439,8 @@ fn returns_prose_outside_calls() {
 #[test]
 fn keeps_calls_of_one_form() {
     let mut reading = reading(
-        "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call><|tool_call|>[{\"name\":\"b\",\"arguments\":{}}]",
+        "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call><|tool_call|>\
+            [{\"name\":\"b\",\"arguments\":{}}]",
     );
     reading.keep_form(Form::Hermes);
     assert_eq!(reading.calls.len(), 1);
@@ -384,7 +460,8 @@ fn reads_fields_of_messages() {
     let read = |json: &str| read_message(&serde_json::from_str(json).unwrap(), false, &is_tool);
     let reading = read(
         r#"{"role":"assistant","content":null,"tool_calls":[
-            {"id":"1","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Paris\"}"}},
+            {"id":"1","type":"function",
+             "function":{"name":"weather","arguments":"{\"city\": \"Paris\"}"}},
             {"id":"2","type":"function","function":{"name":"stop","arguments":""}},
             {"id":"3","type":"function","function":{"name":"a","arguments":"{\"x\":1,\"x\":2}"}},
             {"id":"4","type":"function","function":{"name":"a","arguments":"[1]"}}]}"#,
@@ -406,14 +483,16 @@ fn reads_fields_of_messages() {
         "the call's arguments are an array, not an object"
     );
     let reading = read(
-        r#"{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"tool_use","name":"a","input":{"x":1}}]}"#,
+        r#"{"role":"assistant","content":[
+            {"type":"text","text":"So."},{"type":"tool_use","name":"a","input":{"x":1}}]}"#,
     );
     assert_eq!(
         (reading.calls[0].form, reading.prose.len()),
         (Form::Anthropic, 1)
     );
     let reading = read(
-        r#"{"role":"assistant","content":"<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>"}"#,
+        r#"{"role":"assistant",
+            "content":"<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>"}"#,
     );
     assert_eq!(reading.calls[0].form, Form::Hermes);
     let reading =

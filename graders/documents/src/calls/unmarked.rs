@@ -81,7 +81,8 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
                 }
             }
         }
-        // Prose and links may also start with brackets and a name, so the name of a tool is required.
+        // Prose and links may also start with brackets and a name, so the name of a tool is
+        // required.
         Err(broken) => {
             let is_call =
                 python::called_name(text.trim_start_matches('[').trim_start()).is_some_and(is_tool);

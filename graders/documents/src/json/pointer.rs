@@ -16,8 +16,8 @@ impl fmt::Display for PointerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "invalid JSON pointer `{}`: expected an empty text or a `/` at the start, and `0` or `1` \
-             after each `~`",
+            "invalid JSON pointer `{}`: expected an empty text or a `/` at the start, and `0` or \
+             `1` after each `~`",
             self.0
         )
     }

@@ -86,7 +86,8 @@ enum State {
     Done,
 }
 
-/// Whether a reference in `part`, the schema at `pointer`, leads to a schema that is being followed.
+/// Whether a reference in `part`, the schema at `pointer`, leads to a schema that is being
+/// followed.
 fn closes_cycle<'s>(
     pointer: &'s str,
     part: &'s Value,
@@ -317,7 +318,8 @@ impl Parts {
         None
     }
 
-    /// Whether a value is valid for the part of the schema at `pointer`; `None` if it is not compiled.
+    /// Whether a value is valid for the part of the schema at `pointer`; `None` if it is not
+    /// compiled.
     fn is_valid(&self, pointer: &str, value: &Json) -> Option<bool> {
         Some(
             self.map
@@ -448,7 +450,8 @@ mod tests {
 
     #[test]
     fn locates_violated_branches() {
-        let source = json!({"properties": {"steps": {"items": {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}}});
+        let source = json!({"properties": {"steps": {"items": {"oneOf": [{"required": ["a"]},
+            {"required": ["b"]}]}}}});
         assert_eq!(
             located(&source, r#"{"steps":[{"a":1},{}]}"#),
             pair("/steps/1", "/properties/steps/items/oneOf")
@@ -477,12 +480,15 @@ mod tests {
         for (cyclic, source) in [
             (
                 false,
-                json!({"properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {}}}),
+                json!({"properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}},
+                    "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {}}}),
             ),
             (true, json!({"properties": {"a": {"$ref": "#"}}})),
             (
                 true,
-                json!({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"items": {"$ref": "#/$defs/a"}}}}),
+                json!({"items": {"$ref": "#/$defs/a"},
+                    "$defs": {"a": {"items": {"$ref": "#/$defs/b"}},
+                        "b": {"items": {"$ref": "#/$defs/a"}}}}),
             ),
             (true, json!({"$ref": "other.json"})),
             (
@@ -500,7 +506,8 @@ mod tests {
             "$ref": "#/$defs/t",
             "$defs": {"t": {
                 "properties": {"next": {"$ref": "#/$defs/t"}, "n": {"type": "integer"}},
-                "additionalProperties": false, "prefixItems": [{"maximum": 5}], "items": {"allOf": [true, {"minLength": 2}]}
+                "additionalProperties": false, "prefixItems": [{"maximum": 5}],
+                    "items": {"allOf": [true, {"minLength": 2}]}
             }}
         });
         assert_eq!(
@@ -525,7 +532,8 @@ mod tests {
     fn ignores_keywords_next_to_references_in_older_drafts() {
         let source = json!({
             "$schema": "http://json-schema.org/draft-07/schema#",
-            "properties": {"a": {"$ref": "#/definitions/n", "type": "string"}}, "definitions": {"n": {"type": "null"}}
+            "properties": {"a": {"$ref": "#/definitions/n", "type": "string"}},
+                "definitions": {"n": {"type": "null"}}
         });
         assert_eq!(
             located(&source, r#"{"a":"x"}"#),
@@ -535,8 +543,12 @@ mod tests {
 
     #[test]
     fn locates_violations_of_cyclic_branches_quickly() {
-        let branch = |mark: &str| json!({"type": "object", "properties": {"a": {"$ref": "#"}, "op": {"const": mark}}, "required": ["op"]});
-        let both = json!({"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}], "required": ["op"]});
+        let branch = |mark: &str| {
+            json!({"type": "object", "properties": {"a": {"$ref": "#"},
+            "op": {"const": mark}}, "required": ["op"]})
+        };
+        let both = json!({"allOf": [{"properties": {"a": {"$ref": "#"}}},
+            {"properties": {"a": {"$ref": "#"}}}], "required": ["op"]});
         let deep = format!("{}1{}", r#"{"op":"*","a":"#.repeat(250), "}".repeat(250));
         assert_eq!(
             located(&json!({"anyOf": [branch("+"), branch("-")]}), &deep),
@@ -554,7 +566,8 @@ mod tests {
         let wide = format!("[{}1]", "1,".repeat(200_000));
         assert_eq!(
             located(
-                &json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}),
+                &json!({"anyOf": [{"type": "array", "items": {"type": "string"}},
+                    {"type": "null"}]}),
                 &wide
             ),
             pair("", "/anyOf")

@@ -297,7 +297,8 @@ mod tests {
     #[test]
     fn accepts_cyclic_schemas() {
         let tree = schema(
-            json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}, "additionalProperties": false}),
+            json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}},
+                "additionalProperties": false}),
         );
         let deep = |end: &str| format!("{}{end}{}", "{\"left\":".repeat(250), "}".repeat(250));
         assert!(tree.holds(&read(&deep("{}"))));
@@ -310,7 +311,8 @@ mod tests {
         let source = json!({
             "$ref": "#/$defs/a~b",
             "$defs": {
-                "a~b": {"properties": {"n/m": {"$ref": "#/$defs/whole"}, "t": {"type": "string"}}, "required": ["t"]},
+                "a~b": {"properties": {"n/m": {"$ref": "#/$defs/whole"},
+                    "t": {"type": "string"}}, "required": ["t"]},
                 "whole": {"type": "integer"}
             }
         });
@@ -346,7 +348,8 @@ mod tests {
             "$ref": "#/$defs/a",
             "$defs": {"a": {"anyOf": [
                 {"type": "integer"},
-                {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}},
+                {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"},
+                    {"$ref": "#/$defs/a"}]}},
             ]}},
         }));
         let deep = read(&format!("{}\"x\"{}", "[".repeat(60), "]".repeat(60)));
