@@ -272,15 +272,15 @@ fn content<'a>(text: &'a str, source: &'a str, inside: &[Frame], escaped: bool) 
         .take_while(|frame| frame.start < range.end)
         .collect();
     if !nested.is_empty() {
-        let mut kept = String::with_capacity(source.len());
+        let mut cleaned = String::with_capacity(source.len());
         let mut from = range.start;
         for frame in nested {
             let brace = text.as_bytes().get(frame.inner.wrapping_sub(1)) == Some(&b'{');
-            kept.push_str(&text[from..frame.start]);
+            cleaned.push_str(&text[from..frame.start]);
             from = frame.inner - usize::from(brace);
         }
-        kept.push_str(&text[from..range.end]);
-        answer = Cow::Owned(kept);
+        cleaned.push_str(&text[from..range.end]);
+        answer = Cow::Owned(cleaned);
     }
     if escaped && doubled(&answer) {
         answer = Cow::Owned(answer.replace("\\\\", "\\"));

@@ -238,33 +238,33 @@ fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a
 
 /// The parts, without the text that a later sentence retracts.
 fn without_retracted<'a>(parts: &[&'a str]) -> Vec<&'a str> {
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for part in parts.iter().rev() {
         let rest = retraction::after_retraction(part);
-        kept.push(rest);
+        retained.push(rest);
         if rest.len() < part.len() {
             // The retraction also covers all earlier parts.
             break;
         }
     }
-    kept.reverse();
-    kept
+    retained.reverse();
+    retained
 }
 
 /// The parts that make up the last [`TAIL_BYTES`] bytes, in order.
 fn tail_parts<'a>(parts: &[&'a str]) -> Vec<&'a str> {
     let mut left = TAIL_BYTES;
-    let mut kept = Vec::new();
+    let mut retained = Vec::new();
     for part in parts.iter().rev() {
         let end = tail(part, left);
         left -= end.len();
-        kept.push(end);
+        retained.push(end);
         if end.len() < part.len() {
             break;
         }
     }
-    kept.reverse();
-    kept
+    retained.reverse();
+    retained
 }
 
 /// At most the last `most` bytes of `text`, cut at white space, because the second half of a number

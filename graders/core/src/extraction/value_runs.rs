@@ -450,8 +450,8 @@ pub(super) fn text<'a>(lexed: &Lexed<'a>, first: usize, end: usize) -> (Cow<'a, 
         }
         if let Some(joiner) = joiner_at(lexed, first, at) {
             // "5, or 6" becomes "5 or 6".
-            let kept = answer.trim_end_matches([',', ' ', '，', '、']).len();
-            answer.truncate(kept);
+            let length = answer.trim_end_matches([',', ' ', '，', '、']).len();
+            answer.truncate(length);
             answer.push_str(joiner.as_str());
             after_joiner = true;
             continue;

@@ -82,10 +82,10 @@ impl Reading {
 
     /// Keeps only calls of one form. Others become malformed attempts.
     pub fn keep_form(&mut self, form: Form) {
-        let (kept, others) = std::mem::take(&mut self.calls)
+        let (matching, others) = std::mem::take(&mut self.calls)
             .into_iter()
             .partition(|call| call.form == form);
-        self.calls = kept;
+        self.calls = matching;
         let rejected = |call: Call| Malformed {
             broken: Broken::new(
                 call.span.start,
