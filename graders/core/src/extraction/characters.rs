@@ -55,10 +55,10 @@ pub(super) fn subscript_length(rest: &str) -> usize {
         return rest.bytes().take_while(|byte| *byte == b'\'').count();
     };
     if let Some(braced) = after.strip_prefix('{') {
-        const LONGEST: usize = 16;
+        const MAX_BYTES: usize = 16;
         return braced
             .bytes()
-            .take(LONGEST)
+            .take(MAX_BYTES)
             .position(|byte| byte == b'}')
             .map_or(0, |length| length + 3);
     }

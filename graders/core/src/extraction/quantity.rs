@@ -14,7 +14,7 @@ const SYMBOLS: &[&str] = &[
 ];
 
 /// Longest text that is treated as a quantity, in bytes.
-const LONGEST: usize = 64;
+const MAX_BYTES: usize = 64;
 
 /// Reads the unit at the token `at`. Returns it in upright type, with the token after it.
 ///
@@ -66,7 +66,7 @@ pub(super) fn unit(
 /// Returns a short text that consists of a quantity with its unit in upright type, and any other
 /// text unchanged.
 pub(super) fn upright(text: &str) -> Cow<'_, str> {
-    if text.len() > LONGEST || text.contains(['\\', '$']) {
+    if text.len() > MAX_BYTES || text.contains(['\\', '$']) {
         return Cow::Borrowed(text);
     }
     let lexed = Lexed::new(text);
