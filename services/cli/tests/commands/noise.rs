@@ -208,6 +208,6 @@ fn operators_draw_and_adjudicate() {
     refused(
         folder.path(),
         &["channels", "adjudicate", "nonsense", "--right"],
-        "not an id",
+        "malformed id",
     );
 }
