@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn a_greedy_choice_is_taken_back() {
+    fn matching_is_not_greedy() {
         // The first expected call could be either, the second only the first: greedy from the front
         // leaves it without.
         let may = [[true, true], [true, false]];
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_keeps_its_order() {
+    fn compares_sequences_in_order() {
         let is_it = |e: usize, m: usize| ["a", "b", "c"][e] == ["b", "a", "x", "c"][m];
         assert_eq!(size(&pairs(3, 4, Order::Any, is_it)), 3);
         assert_eq!(size(&pairs(3, 4, Order::Sequence, is_it)), 2);
@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_are_as_many_pairs_as_can_be(may in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 5), 0..6)) {
+        fn finds_a_maximum_matching(may in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 5), 0..6)) {
             let is_it = |e: usize, m: usize| may[e][m];
             let any = pairs(may.len(), 5, Order::Any, is_it);
             prop_assert_eq!(size(&any), best(&may, 0, &mut vec![false; 5], None));

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_equal_as_in_python() {
+    fn compares_values_as_python_does() {
         let equal = |a: &str, b: &str| equal(&Json::read(a).unwrap(), &Json::read(b).unwrap());
         for (a, b) in [
             ("1", "1.0"),

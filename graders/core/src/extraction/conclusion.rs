@@ -49,7 +49,7 @@ fn expression(text: &str) -> Option<RuleMatch<'_>> {
     if starts_as_prose(whole) {
         return None;
     }
-    let lexed = Lexed::new(whole);
+    let lexed = Lexed::read(whole);
     let end = lexed.tokens.len() - usize::from(lexed.tokens.last()?.kind == TokenKind::Stop);
     let sign =
         qualifiers::is_detached_sign(&lexed, 0) || qualifiers::sign_word(&lexed, 1).is_some();
@@ -101,7 +101,7 @@ fn starts_as_prose(whole: &str) -> bool {
     while !whole.is_char_boundary(end) {
         end -= 1;
     }
-    let lexed = Lexed::new(&whole[..end]);
+    let lexed = Lexed::read(&whole[..end]);
     // The cut may have split a number, a command or a delimiter, which leaves up to two tokens
     // after the value.
     const MAX_SPLIT_TOKENS: usize = 2;
@@ -153,7 +153,7 @@ fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
     }) {
         return None;
     }
-    let lexed = Lexed::new(text);
+    let lexed = Lexed::read(text);
     let is_asserted = |run: &ValueRun| {
         run.strong
             && qualifiers::modifier_before(&lexed, run.first) != Modifier::Denied
@@ -343,7 +343,7 @@ fn concluded<'a>(
 
 /// Whether the words of a short text qualify its value: "less than 7" is not 7.
 fn is_qualified(text: &str) -> bool {
-    let lexed = Lexed::new(text);
+    let lexed = Lexed::read(text);
     value_runs::runs(&lexed)
         .into_iter()
         .any(|run| run.strong && qualifiers::qualifier_start(&lexed, None, run).is_some())

@@ -69,7 +69,7 @@ pub(super) fn upright(text: &str) -> Cow<'_, str> {
     if text.len() > MAX_BYTES || text.contains(['\\', '$']) {
         return Cow::Borrowed(text);
     }
-    let lexed = Lexed::new(text);
+    let lexed = Lexed::read(text);
     let end = lexed.tokens.len();
     match value_runs::starts_value(&lexed, 0).then(|| value_runs::run_at(&lexed, 0)) {
         Some(Ok(run)) if (run.first, run.end) == (0, end) => value_runs::text(&lexed, 0, end).0,

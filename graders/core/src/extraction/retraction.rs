@@ -167,7 +167,7 @@ fn replacement(sentence: &str) -> Option<RuleMatch<'_>> {
     if !roles(first).interjection() {
         return None;
     }
-    let lexed = Lexed::new(sentence);
+    let lexed = Lexed::read(sentence);
     let end = (0..lexed.tokens.len())
         .find(|at| lexed.tokens[*at].kind == TokenKind::Stop)
         .unwrap_or(lexed.tokens.len());

@@ -202,7 +202,7 @@ fn value_of<'a>(
         return Some(display);
     }
     let end = value.find('\n').unwrap_or(value.len());
-    let lexed = Lexed::new(&value[..end]);
+    let lexed = Lexed::read(&value[..end]);
     // Skip what may precede a value: "approximately", marks, separators.
     let mut first = 0;
     while first < lexed.tokens.len() {

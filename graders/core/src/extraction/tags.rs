@@ -116,7 +116,7 @@ const HEAD_BYTES: usize = 4096;
 
 /// Number of prose words at the start of `text`. Counting stops at `enough + 1`.
 fn words(text: &str, enough: usize) -> usize {
-    Lexed::new(head(text, HEAD_BYTES))
+    Lexed::read(head(text, HEAD_BYTES))
         .tokens
         .iter()
         .filter(|token| token.kind == TokenKind::Word)
@@ -168,7 +168,7 @@ fn is_answer(source: &str, ends_text: bool) -> bool {
     if source.is_empty() {
         return false;
     }
-    let lexed = Lexed::new(head(source, HEAD_BYTES));
+    let lexed = Lexed::read(head(source, HEAD_BYTES));
     let words = lexed
         .tokens
         .iter()

@@ -512,7 +512,7 @@ mod tests {
     use super::*;
 
     fn numbers(text: &str) -> Vec<&str> {
-        let lexed = Lexed::new(text);
+        let lexed = Lexed::read(text);
         (0..lexed.tokens.len())
             .filter(|index| lexed.tokens[*index].kind == TokenKind::Number)
             .map(|index| lexed.str(index))
@@ -555,7 +555,7 @@ mod tests {
     #[test]
     fn distinguishes_products_and_powers_from_emphasis() {
         let operators = |text| {
-            let lexed = Lexed::new(text);
+            let lexed = Lexed::read(text);
             lexed
                 .tokens
                 .iter()
@@ -570,7 +570,7 @@ mod tests {
 
     #[test]
     fn includes_arguments_in_their_command() {
-        let lexed = Lexed::new(r"so \frac{1}{\sqrt{2}} and \sqrt[3]{5}");
+        let lexed = Lexed::read(r"so \frac{1}{\sqrt{2}} and \sqrt[3]{5}");
         let commands: Vec<&str> = (0..lexed.tokens.len())
             .filter(|index| lexed.tokens[*index].kind == TokenKind::Command)
             .map(|index| lexed.str(index))

@@ -511,7 +511,7 @@ mod tests {
     use super::*;
 
     fn all(text: &str) -> Vec<String> {
-        let lexed = Lexed::new(text);
+        let lexed = Lexed::read(text);
         runs(&lexed)
             .into_iter()
             .filter(|run| run.strong)

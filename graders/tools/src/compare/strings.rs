@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folded_strings_differ_in_letters_only() {
+    fn case_folding_affects_letters_only() {
         assert!(Strings::Folded.same(" New  York\n", "new york"));
         assert!(Strings::Folded.same("ﬁle", "FILE"));
         assert!(!Strings::Folded.same("1.5", "15"));

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_does_what_the_standard_says() {
+    fn operations_follow_the_json_patch_standard() {
         let state = r#"{"a":[1,2],"b":{"c":3}}"#;
         for (operation, expected) in [
             (
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_an_error() {
+    fn impossible_operations_are_errors() {
         for operation in [
             r#"{"op":"remove","path":"/x"}"#,
             r#"{"op":"replace","path":"/x","value":1}"#,
@@ -369,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_copies_end() {
+    fn bounds_copies_of_copies() {
         let mut state = Json::read(r#"{"a":[0]}"#).unwrap();
         let copy =
             Operation::read(&Json::read(r#"{"op":"copy","from":"/a","path":"/a/-"}"#).unwrap())

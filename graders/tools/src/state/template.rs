@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_in() {
+    fn fills_in_pointers() {
         assert_eq!(place("/users/{id}/name").as_deref(), Ok("/users/7/name"));
         assert_eq!(place("{*/cwd}/{file}").as_deref(), Ok("/root/a/x~1y"));
         assert_eq!(place("{*/cwd}/b{id}c").as_deref(), Ok("/root/a/b7c"));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_goes_nowhere_by_itself() {
+    fn ignores_arguments_without_an_effect() {
         assert_eq!(place("{*/cwd}/{up}").as_deref(), Ok("/root/a/.."));
         assert_eq!(
             place("/..").unwrap_err(),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn values_keep_their_types() {
+    fn compares_values_with_their_types() {
         assert_eq!(value(r#""{id}""#).as_deref(), Ok("7"));
         assert_eq!(
             value(r#""no. {id} of {/users/{id}/name}""#).as_deref(),
