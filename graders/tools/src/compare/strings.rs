@@ -1,4 +1,4 @@
-//! When two strings are one.
+//! Equality of strings.
 
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization as _;
@@ -10,7 +10,7 @@ pub(crate) enum Strings {
     /// Character by character.
     #[default]
     Exact,
-    /// Case, white space and compatibility characters (NFKC) say nothing.
+    /// Ignores case, white space and compatibility variants (NFKC).
     Folded,
 }
 
