@@ -1,4 +1,4 @@
-//! What operators do: find out why, look closer, decide.
+//! Workflows of operators: explain a score, inspect a grade, adjudicate.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! The documents of `assay check` say what it finds.
+//! The documents of `assay check` describe its findings.
 
 use assay_check::findings::{ALL, Severity};
 use assay_check::reports::FORMATS;
@@ -39,7 +39,7 @@ fn every_documented_finding_exists() {
         let code = name.trim_end_matches(".md");
         assert!(
             assay_check::findings::code(code).is_some(),
-            "`{name}` is the page of no finding"
+            "`{name}` describes a finding that does not exist"
         );
     }
 }

@@ -1,5 +1,5 @@
-//! The pages under `/ui`: every one answers, escapes what is hostile and refuses what is written
-//! wrong.
+//! The pages under `/ui`: every page loads, escapes hostile texts and rejects invalid
+//! parameters.
 
 use axum::body::Body;
 use http::Request;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{Got, Service, batch, item, service, service_with};
 
-/// What completions, names and answers try.
+/// Hostile texts for completions, names and answers.
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}\u{0}\u{1b}[2J&lt;";
 
@@ -168,7 +168,7 @@ async fn escapes_hostile_texts_in_pages() {
             !html.contains("<script>alert") && !html.contains("<img src=x"),
             "{page}"
         );
-        // A list sends what it was given; what is seen of it stands beside.
+        // A list field keeps the given value in its form; the displayed text is next to it.
         let html: String = html
             .split(" value=\"")
             .map(|part| part.split_once('"').map_or(part, |(_, rest)| rest))

@@ -10,7 +10,7 @@ use anyhow::ensure;
 use assay_core::{Item, Outcome, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode};
 use assay_node::Node;
-use assay_tests::beside;
+use assay_tests::compared;
 use assay_tests::processes::{cpu_of_children, cpu_of_this};
 use clap::Parser;
 use serde_json::json;

@@ -2,7 +2,7 @@
 //! `jsonschema`, in one run on one machine. Both sides compile their schemas first; then the same
 //! documents, valid and not, are validated as trees, and graded from their text: here that includes
 //! finding the document and writing evidence. Times are processor time, each side the best of
-//! rounds taken in turns.
+//! alternating rounds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use assay_core::{Grader, GraderTable, Item, PrepareContext, Prepared, Task};
 use assay_documents::schema::Dialect;
 use assay_documents::{Json, Schema};
 use assay_structured::StructuredGrader;
-use assay_tests::beside;
+use assay_tests::compared;
 use assay_tests::processes::cpu_of_this;
 use clap::Parser;
 use serde::Deserialize;
