@@ -70,11 +70,11 @@ fn main() -> anyhow::Result<()> {
     let ready = ready(&sets)?;
     let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
-        beside::best(
+        compared::best(
             &mut python,
-            beside::in_python(&arguments.python, "tests/load/calls/check.py", &work)?,
+            compared::in_python(&arguments.python, "tests/load/calls/check.py", &work)?,
         );
-        beside::best(
+        compared::best(
             &mut here,
             [
                 compared(&ready, arguments.times)?,
@@ -150,5 +150,5 @@ fn graded(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
         .iter()
         .map(|output| (output.prepared.as_ref(), &output.item, output.valid))
         .collect();
-    beside::graded(&items, times)
+    compared::graded(&items, times)
 }

@@ -124,8 +124,8 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
     let documents = ready(sets)?;
     let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
-        beside::best(&mut python, in_python(&arguments.python, sets, times)?);
-        beside::best(
+        compared::best(&mut python, in_python(&arguments.python, sets, times)?);
+        compared::best(
             &mut here,
             [
                 validated(&documents, times * OFTENER)?,
@@ -201,7 +201,7 @@ fn graded(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
         .iter()
         .map(|document| (document.prepared.as_ref(), &document.item, document.valid))
         .collect();
-    beside::graded(&items, times)
+    compared::graded(&items, times)
 }
 
 /// Processor times of a document in Python, in seconds: validated, and read and validated.
@@ -209,5 +209,5 @@ fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 2
     let sample = |sample: &Sample| json!({"text": sample.value.to_string(), "valid": sample.valid});
     let set = |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
     let work = json!({"times": times, "sets": sets.iter().map(set).collect::<Value>()});
-    beside::in_python(python, "tests/load/schemas/validate.py", &work)
+    compared::in_python(python, "tests/load/schemas/validate.py", &work)
 }
