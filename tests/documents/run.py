@@ -111,9 +111,7 @@ class Service:
             command, cwd=folder, env=environment, stdout=self.log, stderr=self.log
         )
         ready = ["curl", "-sf", "--retry", "60", "--retry-all-errors", "--retry-delay", "1"]
-        subprocess.run(
-            [*ready, f"http://{self.address}/readyz"], check=True, capture_output=True
-        )
+        subprocess.run([*ready, f"http://{self.address}/readyz"], check=True, capture_output=True)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
@@ -123,7 +121,11 @@ class Service:
 
 def run(command, folder, environment):
     ran = subprocess.run(
-        ["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True,
+        ["bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
         timeout=TIMEOUT,
     )
     return ran.returncode, ran.stdout + ran.stderr
