@@ -9,8 +9,8 @@ use crate::fixtures::text;
 
 const ITEM: &str = r#"{"completion":"\\boxed{2}","task":{"type":"math","answer":"2"}}"#;
 
-/// A command with these variables set.
-fn with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Output {
+/// Runs a command with these environment variables.
+fn run_with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_assay"));
     command
         .args(arguments)
@@ -19,8 +19,8 @@ fn with(folder: &Path, variables: &[(&str, &OsStr)], arguments: &[&OsStr]) -> Ou
     command.envs(variables.iter().copied()).output().unwrap()
 }
 
-fn words(words: &[&'static str]) -> Vec<&'static OsStr> {
-    words.iter().copied().map(OsStr::new).collect()
+fn arguments(arguments: &[&'static str]) -> Vec<&'static OsStr> {
+    arguments.iter().copied().map(OsStr::new).collect()
 }
 
 #[test]
@@ -62,11 +62,11 @@ fn warns_about_unknown_variables_and_rejects_them_under_strict() {
         text(&output.stdout).starts_with("[server]"),
         "the warning is not part of the configuration"
     );
-    let told = text(&output.stderr);
+    let stderr = text(&output.stderr);
     assert!(
-        told.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting")
-            && told.contains("`ASSAY_ENGINE_WORKERS`"),
-        "{told}"
+        stderr.contains("`ASSAY_ENGINE_WORKER`, which is not a known setting")
+            && stderr.contains("`ASSAY_ENGINE_WORKERS`"),
+        "{stderr}"
     );
     for arguments in [
         words(&["--strict", "serve", "--print-config"]),
@@ -109,8 +109,8 @@ fn accepts_file_names_and_arguments_that_are_not_utf_8() {
         "{}",
         text(&output.stderr)
     );
-    // The first argument is inspected before all others, because it may select the hidden cell
-    // mode.
+    // The first argument is inspected before all others, because it may select the hidden mode of
+    // sandbox workers.
     let output = with(folder.path(), &[], &[OsStr::from_bytes(b"\xff")]);
     assert_eq!(output.status.code(), Some(2));
     assert!(
