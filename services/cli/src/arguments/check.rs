@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_check::FINDINGS;
+use assay_check::DEFAULT_MAX_FINDINGS;
 use assay_check::reports::{FORMATS, Format};
 use clap::Args;
 
@@ -81,7 +81,7 @@ pub(crate) struct Check {
     #[arg(long, value_name = "CODE", value_parser = finding_code)]
     pub(crate) ignore: Vec<String>,
     /// List at most N findings and count the rest; 0 for all
-    #[arg(long, value_name = "N", default_value_t = FINDINGS)]
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_FINDINGS)]
     pub(crate) max_findings: usize,
     /// Benchmark whose prompts the datasets must not contain
     #[arg(long, value_name = "FILE")]

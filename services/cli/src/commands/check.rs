@@ -176,7 +176,7 @@ fn options(arguments: &Check) -> anyhow::Result<Options> {
         seed: arguments.seed,
         baseline,
         ignored: arguments.ignore.iter().cloned().collect(),
-        most_findings: arguments.max_findings,
+        max_findings: arguments.max_findings,
         benchmark,
         rollouts,
         rollout_column,
