@@ -1,12 +1,12 @@
-//! Each named template on a row of its dataset's shape, the words made up.
+//! Built-in templates on made-up rows in the layout of their datasets, and errors of templates.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
 use assay_templates::{NAMES, Row, RowError, Template, TemplateError};
 use serde_json::{Value, json};
 
-/// The name, a row, the task it becomes, and the solution where the dataset has one.
-fn shapes() -> Vec<(&'static str, Value, Value, Option<Value>)> {
+/// Name, row, expected task and expected solution of each template.
+fn cases() -> Vec<(&'static str, Value, Value, Option<Value>)> {
     vec![
         (
             "aime",
@@ -118,26 +118,26 @@ fn row(value: &Value) -> Row {
 }
 
 #[test]
-fn each_makes_the_task_of_its_dataset() {
-    for (name, columns, task, solution) in shapes() {
+fn makes_the_task_of_each_dataset() {
+    for (name, columns, task, solution) in cases() {
         let template = Template::named(name).unwrap();
         let columns = row(&columns);
-        let made: Value =
+        let actual: Value =
             serde_json::from_str(template.task(&columns).unwrap().body.get()).unwrap();
-        assert_eq!(made, task, "{name}");
+        assert_eq!(actual, task, "{name}");
         assert_eq!(template.solution(&columns).unwrap(), solution, "{name}");
         assert!(template.prompt(&columns).unwrap().is_some(), "{name}");
     }
 }
 
 #[test]
-fn every_name_is_tested() {
-    let tested: Vec<_> = shapes().iter().map(|(name, ..)| *name).collect();
+fn every_template_has_a_case() {
+    let tested: Vec<_> = cases().iter().map(|(name, ..)| *name).collect();
     assert_eq!(tested, NAMES);
 }
 
 #[test]
-fn a_missing_column_is_named_with_the_place_that_reads_it() {
+fn missing_column_is_reported_with_the_pointer_that_reads_it() {
     let template = Template::named("gsm8k").unwrap();
     let missing = RowError::Missing {
         column: "answer".to_owned(),
@@ -156,8 +156,8 @@ fn a_missing_column_is_named_with_the_place_that_reads_it() {
         missing
     );
     let tests = Template::named("mbpp-sanitized").unwrap();
-    let lacks = |columns: &Value| tests.task(&row(columns)).unwrap_err().to_string();
-    assert!(lacks(&json!({ "test_imports": [] })).contains("has no `test_list`"));
+    let error = |columns: &Value| tests.task(&row(columns)).unwrap_err().to_string();
+    assert!(error(&json!({ "test_imports": [] })).contains("missing column `test_list`"));
     let other = template
         .task(&row(&json!({ "question": "?", "answer": "no marks" })))
         .unwrap_err();
@@ -165,7 +165,7 @@ fn a_missing_column_is_named_with_the_place_that_reads_it() {
 }
 
 #[test]
-fn null_within_a_text_is_missing_and_no_text_is_escaped() {
+fn null_in_a_text_is_missing_and_texts_are_not_escaped() {
     let template = Template::from_json(r#"{"type":"math","a.html":"{{ a }} & {{ b }}"}"#).unwrap();
     let missing = RowError::Missing {
         column: "b".to_owned(),
@@ -192,44 +192,44 @@ fn null_within_a_text_is_missing_and_no_text_is_escaped() {
 }
 
 #[test]
-fn an_unknown_name_tells_those_there_are() {
+fn unknown_name_lists_the_available_names() {
     let Err(error) = Template::named("gsm9k") else {
-        panic!("it is none")
+        panic!("there is no such template")
     };
     assert!(matches!(error, TemplateError::Unknown { .. }));
     assert!(error.to_string().contains("`gsm8k`"), "{error}");
 }
 
 #[test]
-fn what_is_wrong_with_a_template_has_its_place() {
-    let told = |json: &str| {
+fn invalid_templates_are_reported_with_a_pointer() {
+    let error = |json: &str| {
         Template::from_json(json)
             .err()
             .map(|error| error.to_string())
             .unwrap()
     };
-    assert!(told(r#"{"type":"math","answer":"{{ a + }}"}"#).contains("`/answer`"));
-    assert!(told(r#"{"answer":"{{ a }}"}"#).contains("has neither"));
-    assert!(told(r#"{"task":{"type":"math"},"promt":"{{ a }}"}"#).contains("`promt`"));
-    assert!(told("[1]").contains("no object"));
-    assert!(told("{").starts_with("the template is not JSON"));
+    assert!(error(r#"{"type":"math","answer":"{{ a + }}"}"#).contains("`/answer`"));
+    assert!(error(r#"{"answer":"{{ a }}"}"#).contains("neither `type` nor `task`"));
+    assert!(error(r#"{"task":{"type":"math"},"promt":"{{ a }}"}"#).contains("`promt`"));
+    assert!(error("[1]").contains("not an object"));
+    assert!(error("{").starts_with("the template is not JSON"));
 }
 
 #[test]
-fn an_endless_template_ends() {
+fn endless_template_fails() {
     let template = Template::from_json(
         r#"{"type":"math","answer":"{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"}"#,
     )
     .unwrap();
     let error = template.task(&Row::new()).unwrap_err();
     assert!(
-        error.to_string().contains("does not come to an end"),
+        error.to_string().contains("more than 1000000 instructions"),
         "{error}"
     );
 }
 
 #[test]
-fn a_template_that_exceeds_the_memory_limit_fails_on_its_row() {
+fn template_that_exceeds_the_memory_limit_fails() {
     for text in [
         "{{ '%9999999999d' | format(n) }}",
         "{{ '{:>9999999999}'.format(n) }}",
@@ -250,7 +250,7 @@ fn a_template_that_exceeds_the_memory_limit_fails_on_its_row() {
 }
 
 #[test]
-fn a_lone_expression_keeps_its_type_and_a_text_with_words_is_text() {
+fn single_expression_keeps_its_type() {
     let template = Template::from_json(
         r#"{"type":"math","a":"{{ n }}","b":"{{ n + 1 }}","c":"n is {{ n }}","d":"{n}"}"#,
     )
