@@ -1,7 +1,7 @@
 //! The kinds of findings, one file each with its code, severity and rule. Each has a page under
 //! `docs/findings/`.
 //!
-//! A [`RowRule`] checks one row with its graded probes. A [`DatasetRule`] receives all rows in turn
+//! A `RowRule` checks one row with its graded probes. A `DatasetRule` receives all rows in turn
 //! and keeps the data that it needs.
 
 mod always_solved;

@@ -208,9 +208,8 @@ async fn rejects_broken_files_without_a_panic() {
         rejected("rows.json", b"[ ]"),
         SourceError::Empty(_)
     ));
-    assert!(
-        matches!(rejected("rows.jsonl", b"{\"a\":\"b\"}\n{\n"), SourceError::Row { location, .. } if location.number == 2)
-    );
+    let error = rejected("rows.jsonl", b"{\"a\":\"b\"}\n{\n");
+    assert!(matches!(error, SourceError::Row { location, .. } if location.number == 2));
     assert!(matches!(
         rejected("rows.jsonl", b"{\"a\":1}\n"),
         SourceError::NoPrompt { .. }

@@ -22,7 +22,11 @@ pub(crate) fn run(file: Option<&Path>, images: &Images) -> anyhow::Result<Comman
     if images.output.json {
         let list: Vec<_> = installed
             .iter()
-            .map(|image| json!({"language": image.language, "version": image.version, "hash": image.hash}))
+            .map(|image| {
+                json!({
+                    "language": image.language, "version": image.version, "hash": image.hash,
+                })
+            })
             .collect();
         writeln!(out, "{}", terminal::pretty(&json!({"images": list}))?)?;
         return Ok(CommandStatus::Done);

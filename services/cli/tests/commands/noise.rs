@@ -20,7 +20,10 @@ summary = "answers of a thousand tokens at most"
 length = { soft_overlong = { max = 1000, buffer = 200 } }
 
 [policies.halves]
-appeals = [{ judge = { type = "math", answer = "{{ task.answer }}" }, negatives = 1.0, overturn = true }]
+[[policies.halves.appeals]]
+judge = { type = "math", answer = "{{ task.answer }}" }
+negatives = 1.0
+overturn = true
 "#;
 
 /// Labelled answers to 1/2 for a task that accepts only decimals, so that right fractions fail.

@@ -165,7 +165,8 @@ mod tests {
 
     #[test]
     fn splits_chats_into_messages() {
-        let chat = r#"[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"name":"f"}]},
+        let chat = r#"[{"role":"user","content":"hi"},
+            {"role":"assistant","content":null,"tool_calls":[{"name":"f"}]},
             {"role":"user","content":[{"type":"text","text":"a"},{"type":"image"}]},7]"#;
         let parts = parts(&body(BodyKind::Messages, chat), None);
         let roles: Vec<&str> = parts.iter().map(|part| part.role.as_str()).collect();

@@ -161,7 +161,10 @@ mod tests {
                 "it ends early",
             ),
             (
-                json!({"document": "{}", "differences": [{"place": "/year", "expected": "1985", "got": "1984"}]}),
+                json!({
+                    "document": "{}",
+                    "differences": [{"place": "/year", "expected": "1985", "got": "1984"}],
+                }),
                 "/year: expected 1985, got 1984",
             ),
             (
@@ -180,28 +183,43 @@ mod tests {
         let turn = |difference: serde_json::Value| {
             let call =
                 json!({"name": "weather", "arguments": "{\"city\":\"Rome\"}", "expected": null});
-            let missing = json!([{"expected": 0, "name": "weather", "nearest_call": 0, "difference": difference}]);
-            json!({"turns": [{"calls": [], "score": 1.0}, {"calls": [call], "missing": missing, "score": 0.0}]})
+            let missing = json!([
+                {"expected": 0, "name": "weather", "nearest_call": 0, "difference": difference},
+            ]);
+            json!({"turns": [
+                {"calls": [], "score": 1.0},
+                {"calls": [call], "missing": missing, "score": 0.0},
+            ]})
         };
-        let value = json!({"kind": "wrong_value", "argument": "city", "got": "\"Rome\"", "accepted": ["\"Paris\""]});
+        let value = json!({
+            "kind": "wrong_value", "argument": "city", "got": "\"Rome\"",
+            "accepted": ["\"Paris\""],
+        });
         assert_eq!(
             reason(&turn(value)),
             "`weather`: `city` is \"Rome\", expected \"Paris\""
         );
         let absent = json!({"kind": "missing_argument", "argument": "unit", "accepted": []});
         assert_eq!(reason(&turn(absent)), "`weather` lacks the argument `unit`");
-        let schema = json!({"kind": "schema", "place": "/city", "keyword": "/type", "reason": "not of type string"});
+        let schema = json!({
+            "kind": "schema", "place": "/city", "keyword": "/type",
+            "reason": "not of type string",
+        });
         assert_eq!(
             reason(&turn(schema.clone())),
             "`weather`: not of type string"
         );
         assert_eq!(extracted(&turn(schema)), "weather {\"city\":\"Rome\"}");
-        let none = json!({"reason": "no_call", "turns": [{"calls": [], "missing": [{"name": "f"}], "score": 0}]});
+        let none = json!({
+            "reason": "no_call",
+            "turns": [{"calls": [], "missing": [{"name": "f"}], "score": 0}],
+        });
         assert_eq!(
             (reason(&none).as_str(), extracted(&none).as_str()),
             ("`f` is not called", "")
         );
-        let other = json!({"turns": [{"calls": [{"name": "g", "arguments": "{}", "expected": null}], "score": 0.0}]});
+        let call = json!({"name": "g", "arguments": "{}", "expected": null});
+        let other = json!({"turns": [{"calls": [call], "score": 0.0}]});
         assert_eq!(reason(&other), "`g` is not expected");
     }
 }
