@@ -16,7 +16,7 @@ fn cases_of(grader: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn every_grader_has_cases_and_holds_them() {
+async fn every_grader_passes_its_golden_cases() {
     let mut config =
         assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
     let models = tempfile::tempdir().unwrap();
@@ -103,7 +103,7 @@ async fn hold(engine: &Engine, cases: &[Case]) {
 }
 
 #[test]
-fn every_spec_keeps_its_word() {
+fn every_grader_matches_its_spec() {
     for grader in crate::graders().iter() {
         let spec = grader.spec();
         let schema: Value = serde_json::from_str(spec.task_schema).unwrap();

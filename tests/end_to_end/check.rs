@@ -32,7 +32,7 @@ fn every_finding_has_its_page_and_its_row() {
 }
 
 #[test]
-fn no_page_is_left_of_a_finding_that_is_gone() {
+fn every_documented_finding_exists() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/findings");
     for page in std::fs::read_dir(folder).unwrap() {
         let name = page.unwrap().file_name().into_string().unwrap();
@@ -45,7 +45,7 @@ fn no_page_is_left_of_a_finding_that_is_gone() {
 }
 
 #[test]
-fn every_format_and_template_is_named() {
+fn every_format_and_template_is_documented() {
     let index = document("docs/CHECK.md");
     let names = FORMATS
         .iter()

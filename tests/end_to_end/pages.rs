@@ -128,7 +128,7 @@ fn every_option_is_explained() {
 }
 
 #[test]
-fn every_page_shows_a_task_that_its_grader_takes() {
+fn every_example_task_of_a_page_is_valid() {
     let graders = crate::graders();
     for grader in graders.iter() {
         let path = path_of(grader.spec());

@@ -25,7 +25,7 @@ async fn listed(service: &Service, query: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_filled_record_reads_as_one_that_was_graded() {
+async fn a_generated_record_reads_like_a_graded_one() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("filled.db").display());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());

@@ -51,7 +51,7 @@ async fn attentive() -> Service {
 }
 
 #[tokio::test]
-async fn a_handicapped_grader_is_found_out_and_overturned() {
+async fn appeals_detect_and_overturn_a_handicapped_grader() {
     let service = attentive().await;
     // A third of the right answers is refused: 40 of 120 in each batch of 180.
     let first = service
@@ -123,7 +123,7 @@ async fn rates_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn a_policy_is_refused_by_its_field() {
+async fn names_the_invalid_field_of_a_policy() {
     let service = service().await;
     let refused = async |policy: Value| {
         let mut request = answers(0, 1, 1);
@@ -155,7 +155,7 @@ async fn a_policy_is_refused_by_its_field() {
 }
 
 #[tokio::test]
-async fn policies_are_listed_explained_and_checked() {
+async fn lists_explains_and_validates_policies() {
     let service = service_with(|config| {
         let table = "summary = \"short\"\n[length.soft_overlong]\nmax = 1000\nbuffer = 200\n"
             .parse()
@@ -204,7 +204,7 @@ async fn policies_are_listed_explained_and_checked() {
 }
 
 #[tokio::test]
-async fn a_stream_gives_the_rewards_of_the_whole_reply() {
+async fn a_stream_has_the_rewards_of_the_whole_reply() {
     let service = service().await;
     let mut request = answers(3, 5, 8);
     request["policy"] = json!({ "diversity": { "lambda": 0.5 } });
@@ -239,7 +239,7 @@ async fn a_stream_gives_the_rewards_of_the_whole_reply() {
 }
 
 #[tokio::test]
-async fn every_statistic_answers() {
+async fn every_statistic_is_computed() {
     let service = service().await;
     let mut request = answers(2, 3, 3);
     let names: Vec<_> = assay_correction::Statistic::ALL
@@ -261,7 +261,7 @@ async fn every_statistic_answers() {
 }
 
 #[tokio::test]
-async fn operators_decide_on_what_was_drawn() {
+async fn operators_adjudicate_the_drawn_grade() {
     let service = attentive().await;
     service.grade(&answers(4, 4, 8)).await;
     let drawn = post(
@@ -332,7 +332,7 @@ async fn operators_decide_on_what_was_drawn() {
 }
 
 #[tokio::test]
-async fn labelled_data_gives_rates_and_versions_are_compared() {
+async fn calibrates_rates_from_labels_and_compares_versions() {
     let service = attentive().await;
     let known = |version: u32, refused: f64| {
         json!({ "channel": "math/default", "version": version, "method": "labels", "right": 100.0,
@@ -385,7 +385,7 @@ async fn labelled_data_gives_rates_and_versions_are_compared() {
 }
 
 #[tokio::test]
-async fn prompts_are_suggested_from_their_history() {
+async fn suggests_prompts_from_their_history() {
     let service = service().await;
     for (step, right) in [(1, 4), (2, 5)] {
         let mut request = answers(0, right, 8 - right);

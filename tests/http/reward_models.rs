@@ -99,7 +99,7 @@ async fn pairs_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn a_model_that_loads_says_so() {
+async fn reports_models_that_are_loading() {
     let service = service_with(|_| {}).await.with_models(Arc::new(Loading));
     let status = service.get("/v1/reward-models/rm").await.json();
     assert_eq!(

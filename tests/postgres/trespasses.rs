@@ -8,7 +8,7 @@ const SCHEMA: &str = "create table t(a int primary key, b text); create sequence
 const ROWS: &str = "insert into t select i, 'row ' || i from generate_series(1, 1000) i";
 
 #[tokio::test]
-async fn what_reaches_beyond_a_query_is_refused() {
+async fn rejects_statements_that_reach_beyond_a_query() {
     let service = service().await;
     let secret = service
         .server
@@ -193,7 +193,7 @@ async fn what_reaches_beyond_a_query_is_refused() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_ended() {
+async fn cancels_statements_that_take_too_long() {
     let service = service_with(|sql| sql.statement_seconds = 1).await;
     let cases = [
         ("select count(*) from t a, t b, t c, t d", "step_limit"),

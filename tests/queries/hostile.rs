@@ -72,7 +72,7 @@ const ROUNDS: usize = 10;
 const SLACK: u64 = 2 << 10;
 
 #[tokio::test]
-async fn harm_is_refused_round_after_round() {
+async fn rejects_harmful_statements_repeatedly() {
     let workers = pool(1);
     let image = image(&workers).await;
     let mut first = Vec::new();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use assay_node::sandboxes::Work;
 use assay_worker::query::{Build, Image, Limits, Ran, Reply, Request, Run};
-use assay_worker::{WorkerOptions, Workers};
+use assay_worker::{WorkerOptions, WorkerPool};
 use serde_bytes::ByteBuf;
 
 /// Longest wait for one answer: far above any, on any machine.

@@ -23,7 +23,7 @@ const CURIOUS: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_statement_is_the_same_every_time() {
+async fn repeated_statements_give_identical_results() {
     let workers = pool(2);
     let image = image(&workers).await;
     let mut first = Vec::new();

@@ -23,7 +23,7 @@ pub fn config(program: &Path) -> Result<Config, ConfigError> {
     let program = program.to_string_lossy().into_owned();
     let settings = vec![
         ("store", "database", String::new().into()),
-        ("workers", "program", program.into()),
+        ("sandbox_workers", "program", program.into()),
     ];
     Config::load(None, std::env::vars_os(), settings)
 }

@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_are_closed_below() {
+    fn intervals_include_their_lower_bound() {
         let of = |gold, prediction| bucket(ratio(gold, prediction));
         assert_eq!(
             [of(20, 10), of(10, 10), of(10, 20), of(10, 40), of(10, 41)],

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_last_counts() {
+    fn uses_the_last_candidate() {
         let draft = "```sql\nselect 1\n```\nso <answer>select 2</answer>";
         assert_eq!(found(draft), Some(("select 2".to_owned(), "tag")));
         let later = "<sql>select 1</sql>\n```sql\nselect 2\n```";
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn without_marks_the_whole_text_counts() {
+    fn uses_the_whole_text_without_fences() {
         assert_eq!(
             found("select '```' "),
             Some(("select '```' ".to_owned(), "whole"))
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_may_stand_where_models_put_them() {
+    fn accepts_fences_in_usual_places() {
         let query = Some("select 1");
         let of = |text: &str| found(text).map(|(text, _)| text.trim().to_owned());
         for text in [

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shared_words_are_counted_in_pairs() {
+    fn matches_shared_words_pairwise() {
         let share =
             |a: &str, b: &str| jaccard(&pairs(a, Dialect::Sqlite), &pairs(b, Dialect::Sqlite));
         assert_eq!(share("SELECT a FROM t;", "select a -- x\nfrom t"), 1.0);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_write_is_worth_nothing() {
+    fn writing_statements_score_zero() {
         let golds = ["select a from t".to_owned()];
         let of = |end: &End| {
             Parts::of(

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_may_earn_half_and_no_more() {
+    fn partial_credit_is_at_most_half() {
         assert!(
             read(r#","partial":{"syntax":0.1,"executes":0.1,"schema":0.2,"tokens":0.1}"#).is_ok()
         );
@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_field_is_pointed_at() {
+    fn points_at_the_invalid_field() {
         assert_eq!(read(r#","order":"random""#).unwrap_err().pointer, "/order");
         assert_eq!(
             read(r#","limits":{"steps":5}"#).unwrap_err().pointer,

@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn bags_have_no_order() {
+    fn compares_multisets_without_order() {
         let bag = expected(r#"{"a":[[1,2],{"b":[3,4]},"x"]}"#, true, 0.0);
         assert!(bag.is(&read(r#"{"a":["x",{"b":[4,3.0]},[2,1]]}"#)));
         assert!(!bag.is(&read(r#"{"a":["x",{"b":[4,3]},[2,2]]}"#)));
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_count_once_and_by_their_place() {
+    fn counts_each_leaf_once_by_its_place() {
         assert!((share(r#"{"a":1,"b":3}"#, r#"{"a":1,"b":2}"#, false) - 0.5).abs() < 1e-12);
         assert!(
             (share(r#"{"a":1,"b":2,"c":3,"d":4}"#, r#"{"a":1,"b":2}"#, false) - 4.0 / 6.0).abs()
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_have_places() {
+    fn locates_differences() {
         let found = expected(r#"{"a":[1,2],"b/c":{"d":"x"},"e":null}"#, false, 0.0)
             .differences(&read(r#"{"a":[1,3,4],"b/c":{"d":"y"},"f":true}"#), 20);
         let told: Vec<_> = found
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_cut() {
+    fn truncates_long_values() {
         assert_eq!(shown(&Json::Text("é".repeat(1_000))).chars().count(), 101);
         let wide = Json::Array(vec![Json::Null; 1_000_000]);
         assert!(shown(&wide).len() < 300);
@@ -584,7 +584,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_the_same_has_every_leaf(a in trees(), b in trees(), unordered: bool) {
+        fn only_equal_documents_share_every_leaf(a in trees(), b in trees(), unordered: bool) {
             let expected = Expected::new(a, Rule { unordered, tolerance: 0.0 });
             let is_same = expected.is(&b);
             let share = expected.share(&b, is_same);
@@ -594,7 +594,7 @@ mod tests {
         }
 
         #[test]
-        fn bags_turned_round_are_the_same(tree in trees(), tolerance in prop_oneof![Just(0.0), Just(1e-6)]) {
+        fn multiset_comparison_is_symmetric(tree in trees(), tolerance in prop_oneof![Just(0.0), Just(1e-6)]) {
             let expected = Expected::new(tree.clone(), Rule { unordered: true, tolerance });
             prop_assert!(expected.is(&reversed(&tree)));
             prop_assert!(expected.differences(&reversed(&tree), 20).is_empty());

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_last_counts() {
+    fn uses_the_last_candidate() {
         assert_eq!(
             json("```json\n{\"a\":1}\n```\nso <answer>{\"a\":2}</answer>"),
             r#"{"a":2}"#
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_found_among_words() {
+    fn finds_json_in_prose() {
         assert_eq!(
             json("The set {x} and [1]: here it is: {\"a\": [2]}. Done."),
             r#"{"a": [2]}"#
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_inside_a_broken_document_counts() {
+    fn ignores_the_content_of_malformed_documents() {
         assert_eq!(
             json("x {\"a\": oops, \"b\": {\"c\": 1}} y"),
             r#"{"a": oops, "b": {"c": 1}}"#
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_stand_in_fences_tags_or_alone() {
+    fn finds_other_formats_in_fences_tags_or_alone() {
         assert_eq!(
             found(Format::Yaml, "- x\n  ```yml\n  a: 1\n  ```"),
             Some(("a: 1\n".to_owned(), "fenced"))
@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_may_be_called_as_tags_are() {
+    fn elements_may_have_the_names_of_answer_tags() {
         let candidates = |text: &str| -> Vec<String> {
             let visible = Source::visible(text, false);
             extract(Format::Xml, &visible)
@@ -393,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_cost_no_more_than_their_length() {
+    fn brackets_cost_linear_time() {
         for mark in [
             "[", "{", "{\"", "[\"", "{\"a\":", "[0,", "[1,{", "]", "[\"\\",
         ] {

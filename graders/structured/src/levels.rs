@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_level_counts_only_upon_the_one_before() {
+    fn a_level_counts_only_if_the_previous_one_passes() {
         let levels = levels(&json!({
             "required": ["a", "b"], "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "null"}}
         }));
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_gains_nothing() {
+    fn padding_does_not_raise_the_score() {
         let levels = levels(
             &json!({"required": ["a"], "properties": {"a": {"type": "integer"}}, "additionalProperties": false}),
         );
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_without_a_measure_are_left_out() {
+    fn omits_levels_without_a_measure() {
         let levels = Levels::new(Weights::default(), None);
         let reached = levels.reached(&Json::Null, None, Some(0.5));
         assert!(close(reached.score(false), (0.1 + 0.4 * 0.5) / 0.5));
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_right_has_all_of_it() {
+    fn only_correct_documents_score_one() {
         let weights = Weights {
             parses: 1.0,
             required: 0.0,

@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn required_places_are_found_through_references() {
+    fn finds_required_places_through_references() {
         let schema = json!({
             "required": ["a"], "allOf": [{"required": ["b"]}], "anyOf": [{"required": ["never"]}],
             "properties": {"a": {"$ref": "#/$defs/inner"}, "c": {"required": ["d"]}},
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_lead_to_themselves_end() {
+    fn recursive_schemas_terminate() {
         let schema =
             json!({"required": ["a", "b"], "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}});
         assert_eq!(required(&schema).len(), MAX_REQUIRED);

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_knows_where_it_stood() {
+    fn maps_every_byte_to_its_position() {
         let completion = "ab<think>x</think>cdé<think>y</think>f";
         let source = Source::visible(completion, false);
         assert_eq!(source.text(), "abcdéf");
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn indentation_is_left_out_and_counted() {
+    fn strips_and_counts_indentation() {
         let completion = "- x\n  a: 1\n\n    b: 2\n  c";
         let source = Source::visible(completion, false);
         let block = source.outdented(4..completion.len(), 2);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_kept_as_they_are() {
+    fn preserves_lines() {
         for (text, kept) in [
             ("\n \n  a\n  b \n \n", "  a\n  b "),
             ("a\r\nb\r\n", "a\r\nb"),
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_as_editors_tell_them() {
+    fn reports_lines_and_columns_as_editors_do() {
         assert_eq!(line_and_column("a\né b", 5), (2, 3));
         assert_eq!(line_and_column("", 0), (1, 1));
     }

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn names_mistakes() {
         for (fields, pointer) in [
             (r#""format":"ini""#, "/format"),
             (r#""schema":[]"#, "/schema"),

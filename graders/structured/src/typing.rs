@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_becomes_what_its_place_asks_for() {
+    fn converts_texts_to_the_type_of_the_schema() {
         let schema = json!({
             "type": "array",
             "items": {"$ref": "#/$defs/row"},
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_an_array_of_one_where_only_arrays_stand() {
+    fn a_single_element_is_an_array_if_the_schema_requires_one() {
         let schema = json!({"properties": {
             "a": {"type": "array", "items": {"type": "number"}},
             "b": {"type": "array", "items": {"type": "object", "properties": {"c": {"type": "number"}}}},
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_schema_the_expected_value_tells() {
+    fn uses_the_expected_value_without_a_schema() {
         let expected = Json::read(r#"{"a":[1],"b":{"c":true},"d":"5"}"#).unwrap();
         let document = Json::read(r#"{"a":"1","b":{"c":"true"},"d":"5","e":"5"}"#).unwrap();
         assert_eq!(
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_lead_to_themselves_are_followed_as_deep_as_the_document() {
+    fn follows_recursive_schemas_as_deep_as_the_document() {
         let schema = json!({"properties": {"n": {"type": "number"}, "next": {"$ref": "#"}}});
         assert_eq!(
             by_schema(r#"{"n":"1","next":{"n":"2","next":{"n":"3"}}}"#, &schema),

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn verdicts_are_turned_as_often_as_the_task_says() {
+    async fn flips_verdicts_at_the_configured_rates() {
         let task = task(0.1, 0.3, 1, SUM);
         let [right, wrong] = ["132", "131"].map(|text| {
             (0..4_000)
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_noise_the_verdict_is_the_other_graders() {
+    async fn without_noise_returns_the_wrapped_verdict() {
         let items = [
             item("47+85=", "132", 0),
             item("47+85=", "13", 1),
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_item_has_the_same_verdict_and_any_other_one_of_its_own() {
+    async fn equal_items_get_equal_verdicts() {
         let verdicts = async |seed, prompt, completion, first: u64| {
             let items: Vec<Item> = (first..first + 256)
                 .map(|n| item(prompt, completion, n))
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_task_is_pointed_to() {
+    fn errors_of_a_task_have_a_pointer() {
         let table = table();
         let pointer = |task: &Task| {
             Noisy

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::ensure;
 use assay_api::{batch, render};
-use assay_engine::{Mode, Policy};
+use assay_engine::{Mode, RewardPolicy};
 use assay_node::Node;
 use assay_tests::processes::cpu_of_this;
 use assay_tests::rollouts;
@@ -130,7 +130,7 @@ async fn time(
         decoded.items.into_iter().map(batch::item).collect(),
     );
     if let Some(json) = head.policy.filter(Value::is_object) {
-        graded.policy = Policy::inline(&json)?;
+        graded.policy = RewardPolicy::inline(&json)?;
     }
     graded.statistics = head
         .statistics

@@ -13,7 +13,7 @@ use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_ch
 use assay_worker::program::{
     Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
 };
-use assay_worker::{WorkerOptions, Workers};
+use assay_worker::{WorkerOptions, WorkerPool};
 use clap::Parser;
 
 /// Time programs in workers beside native ones.
@@ -194,7 +194,7 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
 }
 
 fn workers(count: usize) -> anyhow::Result<WorkerPool> {
-    let images = assay_tests::config(Path::new(""))?.workers.images;
+    let images = assay_tests::config(Path::new(""))?.sandbox_workers.images;
     let program = std::env::current_exe()?;
     let arguments = Work::Programs(images).arguments(&[]);
     Ok(WorkerPool::new(WorkerOptions {

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_a_bag() {
+    fn compares_rows_as_multisets() {
         use Value::Integer;
         let gold = bag(rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]));
         assert_eq!(
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_does_not_mix_up_rows() {
+    fn rounding_does_not_match_different_rows() {
         use Value::{Integer, Real};
         let gold = bag(rows(&[
             [Real(1.0), Integer(5)],
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn twelve_symmetric_columns_are_told_apart() {
+    fn distinguishes_twelve_symmetric_columns() {
         // Each column holds the numbers 0 to 12 once, shifted by its own place: all look alike
         // alone.
         let shifted = |order: &[i64]| {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_columns_do_not_multiply_the_search() {
+    fn equal_columns_do_not_enlarge_the_search() {
         let table = |last: i64| {
             let mut packed = Rows::new(30);
             for row in 0..20i64 {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn more_columns_are_allowed_where_the_task_says_so() {
+    fn allows_extra_columns_if_the_task_does() {
         use Value::{Integer, Text};
         let gold = bag(rows(&[[Text(b"a"), Integer(1)], [Text(b"b"), Integer(1)]]));
         let found = rows(&[
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn one_choice_of_columns_must_do_for_all_databases() {
+    fn one_column_mapping_must_fit_all_databases() {
         use Value::Integer;
         let gold = |value: i64| bag(rows(&[[Integer(value)]]));
         let found = rows(&[[Integer(3), Integer(4), Integer(5)]]);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_varying_number_of_columns_is_a_difference() {
+    fn a_different_number_of_columns_is_a_difference() {
         use Value::Integer;
         let gold = bag(rows(&[[Integer(1)]]));
         let (two, three) = (
@@ -460,7 +460,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_order_of_rows_and_columns_is_found(
+        fn finds_any_order_of_rows_and_columns(
             cells in prop::collection::vec(prop::collection::vec(-2i64..3, 5), 0..12),
             order in Just(vec![0usize, 1, 2, 3, 4]).prop_shuffle(),
             keys in prop::collection::vec(any::<u32>(), 12),

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_are_seen() {
+    fn detects_random_functions() {
         assert!(is_random(
             "select a from t order by RANDOM ()",
             Dialect::Sqlite
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_whole_ties_is_left() {
+    fn leaves_limits_that_take_whole_ties() {
         assert_eq!(of("select a from t order by b"), None);
         assert_eq!(of("select rank() over (order by b) from t"), None);
         assert_eq!(of("select a from (select a from t limit 3)"), None);

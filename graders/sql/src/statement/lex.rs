@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_comments_hide_what_they_hold() {
+    fn ignores_keywords_in_quotes_and_comments() {
         assert_eq!(
             texts("select 'it''s -- (', \"a\"\"b\" -- x\n/* ( */ from [t t]"),
             ["select", "'it''s -- ('", ",", "\"a\"\"b\"", "from", "[t t]"]
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_symbols() {
+    fn lexes_numbers_and_symbols() {
         assert_eq!(
             texts("1.5e-3+.5>=x->>'a'"),
             ["1.5e-3", "+", ".5", ">=", "x", "->>", "'a'"]

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_outermost_order_counts() {
+    fn only_the_outermost_order_by_counts() {
         assert_eq!(of("select a from (select a from t order by a)"), None);
         assert_eq!(of("select rank() over (order by a) from t"), None);
         assert_eq!(
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_is_added_before_from() {
+    fn inserts_a_rank_before_from() {
         let ranked =
             of("select a, count(*) n from t group by a order by n desc, 1, b nulls last limit 3;")
                 .unwrap()
@@ -366,14 +366,14 @@ mod tests {
     }
 
     #[test]
-    fn ignores_a_select_after_the_order() {
+    fn ignores_a_select_after_order_by() {
         let found = of("order by a limit 3 select b é").unwrap();
         assert!(found.ranked.is_empty() && found.unlimited.is_empty());
         assert_eq!(found.terms, [["a"]]);
     }
 
     #[test]
-    fn names_inside_expressions_are_tried_second() {
+    fn tries_names_inside_expressions_second() {
         let ranked = of("select a+b as s from t order by s*2").unwrap().ranked;
         assert!(
             ranked[0].contains("order by s*2)") && ranked[1].contains("order by (a+b)*2)"),

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_and_moved() {
+    fn parses_and_shifts_dates() {
         let of = |text: &str| Date::read(text.as_bytes());
         for text in [
             "1970-01-01",

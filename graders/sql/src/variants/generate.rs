@@ -379,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn references_hold_and_keys_are_unique() {
+    fn generated_rows_satisfy_foreign_and_unique_keys() {
         for seed in 0..200 {
             let made = generate(
                 &parents_and_children(),
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_makes_the_same_rows() {
+    fn generates_the_same_rows_from_the_same_seed() {
         let tables = parents_and_children();
         assert_eq!(
             generate(&tables, &Constants::default(), 7, Manner::default()),
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_passed() {
+    fn passes_limits_to_the_worker() {
         let constants = Constants {
             limit: 100,
             ..Constants::default()

@@ -221,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_are_no_constants() {
+    fn function_arguments_are_not_constants() {
         let found = mine(
             ["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"],
             Dialect::Sqlite,
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn parentheses_end_the_arguments() {
+    fn parentheses_end_function_arguments() {
         let found = mine(
             ["select f(g(1), 2, (3)) + 4 from t where (a) > 5) and f(6"],
             Dialect::Sqlite,
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn constants_come_with_their_neighbours() {
+    fn generates_neighbours_of_constants() {
         let sql =
             "select a-1 from t where a > 30 and b = -2.5 and c like '%x_' and d = 'Ann' limit 7";
         let found = mine([sql], Dialect::Sqlite);

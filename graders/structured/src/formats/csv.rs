@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_objects_of_texts() {
+    fn rows_are_objects_of_strings() {
         assert_eq!(
             shown("name,note\r\nAda,\"a \"\"b\"\", c\nd\"\r\nBo,\r\n\r\n"),
             r#"[{"name":"Ada","note":"a \"b\", c\nd"},{"name":"Bo","note":""}]"#
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_told() {
+    fn reports_the_place() {
         let broken = |text: &str| {
             let broken = read(text).unwrap_err();
             (broken.at, broken.reason)

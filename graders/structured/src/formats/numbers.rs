@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_become_jsons() {
+    fn converts_decimals_to_json() {
         for (text, number) in [
             ("007", "7"),
             ("+12", "12"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bases_are_exact() {
+    fn integers_of_other_bases_are_exact() {
         assert_eq!(
             in_base_ten("ffFFffFFffFFffFFff", 16).unwrap(),
             "4722366482869645213695"

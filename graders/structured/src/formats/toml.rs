@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn values_keep_what_they_are() {
+    fn preserves_values() {
         let text = "a = 1_000\nb = 0xfF\nc = 0b101\nd = +1.50e3\ne = 'x'\nf = true\ng = \
                     1979-05-27 07:32:00Z\nh = 123456789012345678901234567890\n[t]\nu.v = [1, \
                     \"2\"]\n[[w]]\nx = {}\n[[w]]\n";
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_told() {
+    fn reports_the_place() {
         let at = |text: &str| read(text).unwrap_err().at;
         assert_eq!(at("a = 1\nb = nan"), "a = 1\nb = ".len());
         assert_eq!(at("a = -inf"), "a = ".len());
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_inside_tables_inside_paths_end() {
+    fn bounds_nested_table_paths() {
         let path = vec!["a"; 70].join(".");
         let text = format!(
             "{path} = {}1{}",

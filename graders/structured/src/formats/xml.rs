@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_what_the_root_holds() {
+    fn the_document_is_the_content_of_the_root() {
         let text = r#"<?xml version="1.0"?>
             <order id="7"><!-- two --><item>tea</item><item sku="x">jam</item><n:note xmlns:n="u"> a &amp; <![CDATA[<b>]]> </n:note><gone/></order>"#;
         assert_eq!(
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_told() {
+    fn reports_the_place() {
         let at = |text: &str| read(text).unwrap_err().at;
         assert_eq!(at("<a>\n  é<b></c></a>"), "<a>\n  é<b>".len());
         assert_eq!(at("<a><b></b>"), "<a><b></b>".len());
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_are_refused_before_they_are_read() {
+    fn rejects_entity_bombs_before_expansion() {
         let reason = |text: &str| read(text).unwrap_err().reason;
         assert!(reason("<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>").contains("refused"));
         assert!(reason(&"<a>".repeat(500_000)).contains("deeper"));

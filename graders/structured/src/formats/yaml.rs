@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_flows_are_one_tree() {
+    fn block_and_flow_style_give_the_same_tree() {
         let text = "name: Ada\ntags:\n- a\n- b: |\n    two\n    lines\n- {c: [1, 2]}\n1: one\n";
         assert_eq!(
             shown(text),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_stand_for_what_they_name() {
+    fn resolves_aliases() {
         assert_eq!(
             shown("a: &x {k: 1}\nb: *x\n<<: *x"),
             r#"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn laughter_ends() {
+    fn bounds_exponential_entities() {
         let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for level in 1..12 {
             let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tree_cannot_hold_is_refused() {
+    fn rejects_values_without_a_tree_form() {
         for (text, reason) in [
             ("a: .inf", "JSON has no infinite number"),
             ("a: -.INF", "JSON has no infinite number"),
@@ -392,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_bytes() {
+    fn places_are_byte_offsets() {
         assert_eq!(broken("é: 1\né: 2").0, "é: 1\n".len());
         assert_eq!(broken("a: é\r\nb: .nan").0, "a: é\r\nb: ".len());
         assert_eq!(broken("a: [1, 2\nb: 3").0, "a: [1, 2\nb".len());

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_read_as_what_is_not_allowed() {
+    fn refusals_name_what_is_not_allowed() {
         assert_eq!(
             denied("permission denied for function pg_sleep"),
             "the function `pg_sleep`"

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn those_used_last_are_dropped_last() {
+    fn evicts_the_least_recently_used_image() {
         let mut kept = Kept::default();
         for name in ["a", "b", "c"] {
             kept.add(name, &["create table t(x int)".to_owned()]);

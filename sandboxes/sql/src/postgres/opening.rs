@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_word_tells() {
+    fn classifies_statements_by_the_first_keyword() {
         let denied = |what: &str| Opening::Other(End::Denied(what.to_owned()));
         assert_eq!(
             opening(" -- nothing\n/* a /* b */ c */ ;"),
