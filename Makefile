@@ -12,7 +12,7 @@ TARGET ?=
 FOR ?= 600
 MINUTES ?= 30
 
-.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
+.PHONY: help serve build cuda images postgres browser test openapi openapi-minute chaos chaos-short native mathematics native-short test-peers trainer learning noisy-learning vectors models fmt clippy docs scripts unit load record reads crash start storm programs cost queries calls schemas noise coverage handicapped overhead submissions check-rows worst fuzz
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/'
@@ -119,6 +119,9 @@ storm: build ## 64 batches and 4,000 connections at once, three times; memory af
 
 programs: images ## time programs in workers beside native python3: a trivial one, and nine that keep the processor busy
 	$(CARGO) run --locked --package assay-tests --bin assay-programs -- $(ARGS)
+
+cost: images ## measure CPU time and page faults of trivial Python tests; ARGS="OTHER_BINARY:ITS_CACHE_FOLDER" compares
+	python3 tests/load/cost.py "$(BINARY)" $(ARGS)
 
 queries: ## time queries beside the way benchmarks evaluate them in Python: small ones, and on 20,000 rows
 	$(CARGO) run --locked --package assay-tests --bin assay-queries -- $(ARGS)

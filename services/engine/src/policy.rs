@@ -216,7 +216,7 @@ mod tests {
     fn an_unknown_policy_is_told_what_there_is() {
         let length = json!({ "summary": "short answers" });
         let policies = Policies::new([("short", &length)]).unwrap();
-        assert_eq!(policies.named("default").unwrap(), Policy::default());
+        assert_eq!(policies.named("default").unwrap(), RewardPolicy::default());
         let error = policies.named("defualt").unwrap_err();
         assert_eq!(error.code(), ErrorCode::UnknownPolicy);
         assert!(

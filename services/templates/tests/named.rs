@@ -245,7 +245,10 @@ fn a_template_that_exceeds_the_memory_limit_fails_on_its_row() {
             .task(&row(&json!({ "a": "ab", "n": 90_000_000 })))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("makes more than 128 MiB"), "{text}: {error}");
+        assert!(
+            error.contains("produces more than 128 MiB"),
+            "{text}: {error}"
+        );
     }
 }
 

@@ -389,7 +389,7 @@ impl Config {
         {
             return Err(
                 "`rewards.statistic` is used by `objective.advantage = { estimator = \
-                        \"advantage\" }` only"
+                        \"service\" }` only"
                     .to_owned(),
             );
         }

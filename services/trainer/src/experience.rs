@@ -23,7 +23,7 @@ pub struct Mark {
     pub reward: Option<f64>,
     /// Whether it passed.
     pub pass: Option<bool>,
-    /// The number to use as the advantage: the statistic that was asked for, or the advantage.
+    /// The number to use as the advantage: the requested statistic, else the advantage that the service computed.
     pub advantage: Option<f64>,
     /// Weight in the loss; 1 unless the service's policy says otherwise.
     pub weight: f64,
@@ -122,7 +122,7 @@ fn collect(groups: Vec<Group>, judgement: &Judgement, named: bool) -> Experience
         reward: judged.reward,
         pass: judged.pass,
         advantage: if named {
-            judged.advantage
+            judged.statistic
         } else {
             judged.advantage
         },

@@ -90,7 +90,7 @@ impl Plan {
             let place = Place {
                 channel: "c/c".to_owned(),
                 version: 1,
-                stretch: i64::try_from(stretch).unwrap_or(0),
+                bucket: i64::try_from(stretch).unwrap_or(0),
             };
             let [negatives, positives] = sides.map(|side| u64::from(side[0] + side[1]));
             counts.graded.insert(

@@ -33,7 +33,7 @@ pub fn mean(members: &[Member<'_>]) -> Option<f64> {
 /// baseline but itself. This is the group-mean baseline without division by the standard deviation
 /// (Dr. GRPO, arXiv 2503.20783, section 3.2).
 #[must_use]
-pub fn advantages(members: &[Member<'_>]) -> Vec<Option<f64>> {
+pub fn centred(members: &[Member<'_>]) -> Vec<Option<f64>> {
     match mean_of_several(members) {
         Some(mean) => each(members, |reward| reward - mean),
         None => vec![None; members.len()],
@@ -291,16 +291,13 @@ mod tests {
     fn masked_members_do_not_vote() {
         let members = members(&[Some(1.0), None, Some(0.0), Some(0.5)]);
         assert_eq!(mean(&members), Some(0.5));
-        assert_eq!(
-            advantages(&members),
-            [Some(0.5), None, Some(-0.5), Some(0.0)]
-        );
+        assert_eq!(centred(&members), [Some(0.5), None, Some(-0.5), Some(0.0)]);
     }
 
     #[test]
     fn one_graded_member_has_no_baseline() {
         let one = members(&[Some(3.0), None]);
-        assert_eq!(advantages(&one), [None, None]);
+        assert_eq!(centred(&one), [None, None]);
         assert_eq!(passk_top1(&one), [None, None]);
         assert_eq!(mean(&members(&[None])), None);
         // 3 / (1 + 1e-6).

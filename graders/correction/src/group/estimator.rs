@@ -212,7 +212,7 @@ pub fn advantages(estimator: Estimator, groups: &[Group<'_>]) -> Vec<Vec<Option<
 fn of_group(estimator: Estimator, group: &Group<'_>) -> Vec<Option<f64>> {
     let (members, rates) = (group.members, group.rates);
     match estimator {
-        Estimator::Mean => advantage::advantages(members),
+        Estimator::Mean => advantage::centred(members),
         Estimator::Grpo => advantage::grpo(members),
         // The two of the batch start from the centred rewards.
         Estimator::DrGrpo | Estimator::ReinforcePp | Estimator::Gpg => advantage::dr_grpo(members),

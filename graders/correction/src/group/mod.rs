@@ -14,7 +14,7 @@ use assay_core::{Reward, Visit};
 
 use crate::Rates;
 
-pub use advantage::{advantages, mean};
+pub use advantage::{centred, mean};
 pub use answers::Answers;
 pub use estimator::{Estimator, advantages};
 pub use pass::{PassRate, pass_at_k, pass_rate};

@@ -12,7 +12,7 @@ use assay_wire::reward_models::{LoadRequest, RewardModelBody};
 use super::{block_on, configuration};
 use crate::arguments::{ModelAction, Models};
 use crate::exit::Ended;
-use crate::table::{self, worker};
+use crate::table::{self, cell};
 use crate::terminal;
 
 pub(crate) fn run(file: Option<&Path>, arguments: Models) -> anyhow::Result<Ended> {
@@ -95,11 +95,11 @@ fn row(status: &RewardModelBody) -> [String; 8] {
             status.name.clone()
         },
         state,
-        worker(model.map(|model| model.version.chars().take(12).collect::<String>())),
-        worker(model.map(|model| &model.head)),
-        worker(model.map(|model| &model.scale)),
-        worker(model.map(|model| &model.device)),
+        cell(model.map(|model| model.version.chars().take(12).collect::<String>())),
+        cell(model.map(|model| &model.head)),
+        cell(model.map(|model| &model.scale)),
+        cell(model.map(|model| &model.device)),
         status.scored.to_string(),
-        worker(model.map(|model| &model.source)),
+        cell(model.map(|model| &model.source)),
     ]
 }

@@ -17,7 +17,7 @@ use super::block_on;
 use super::record::{Source, open};
 use crate::arguments::Replay;
 use crate::exit::Ended;
-use crate::table::{self, worker};
+use crate::table::{self, cell};
 use crate::terminal;
 use batches::Replayer;
 use matrix::{Matrices, label};
@@ -209,10 +209,10 @@ fn row(replay: &ReplayBody) -> [String; 8] {
         replay.grade.clone(),
         then.grader.clone(),
         label(then).to_owned(),
-        worker(then.score),
+        cell(then.score),
         now.grader.clone(),
         label(now).to_owned(),
-        worker(now.score),
+        cell(now.score),
         if replay.flipped { "flipped" } else { "" }.to_owned(),
     ]
 }

@@ -37,7 +37,7 @@ fn labelled() -> String {
 }
 
 #[test]
-fn policies_are_listed_explained_and_checked() {
+fn lists_explains_and_validates_policies() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("assay.toml"), POLICIES).unwrap();
     let list = out(folder.path(), &["policies"]);
@@ -54,7 +54,11 @@ fn policies_are_listed_explained_and_checked() {
         &["policies", "long"],
         "there are `default`, `halves`, `short`",
     );
-    std::fs::write(folder.path().join("good.toml"), "advantage = \"rloo\"\n").unwrap();
+    std::fs::write(
+        folder.path().join("good.toml"),
+        "advantage_estimator = \"rloo\"\n",
+    )
+    .unwrap();
     assert!(out(folder.path(), &["policies", "--check", "good.toml"]).contains("rloo"));
     std::fs::write(
         folder.path().join("bad.json"),
@@ -208,6 +212,6 @@ fn operators_draw_and_adjudicate() {
     refused(
         folder.path(),
         &["channels", "adjudicate", "nonsense", "--right"],
-        "not an id",
+        "malformed id",
     );
 }

@@ -306,7 +306,7 @@ fn what_cannot_be_done_says_so_and_exits_with_2() {
     );
     refused(
         &["replay", "nonsense", "--database", "sqlite::memory:"],
-        "not an id",
+        "malformed id",
     );
     let absent = [
         "replay",

@@ -367,7 +367,7 @@ async fn what_needs_rates_falls_back_where_there_are_none() {
     for name in ["gain", "zfix", "backward", "forward"] {
         let reply = graded(
             &fixture,
-            policy(&json!({ "advantage": name })),
+            policy(&json!({ "advantage_estimator": name })),
             answers(1, 0, 1),
         )
         .await;

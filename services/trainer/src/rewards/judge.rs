@@ -88,8 +88,8 @@ pub struct Judged {
     /// The number that the service recommends as advantage; `None` in a group with fewer than two
     /// graded members.
     pub advantage: Option<f64>,
-    /// The named advantage that was asked for.
-    pub advantage: Option<f64>,
+    /// The statistic that `rewards.statistic` names.
+    pub statistic: Option<f64>,
     /// Weight that the service's policy gives the completion in the loss.
     pub weight: Option<f64>,
     /// Steps of a trace that say nothing, from 0.
@@ -110,7 +110,7 @@ impl Judged {
             pass: None,
             verdict: None,
             advantage: None,
-            advantage: None,
+            statistic: None,
             weight: None,
             masked_steps: Vec::new(),
             fault: None,
@@ -267,7 +267,7 @@ impl Collected {
             };
             if let Some(advantages) = statistics.iter().find_map(of_members) {
                 for (at, advantage) in members.iter().zip(advantages) {
-                    self.results[*at].advantage = advantage.as_f64();
+                    self.results[*at].statistic = advantage.as_f64();
                 }
             }
             self.statistics

@@ -97,7 +97,7 @@ async fn both_ways_give_the_same_results() {
         scores,
         [Some(1.0), Some(0.0), Some(0.0), Some(0.0), None, Some(1.0)]
     );
-    let advantages: Vec<_> = here.results.iter().map(|judged| judged.advantage).collect();
+    let advantages: Vec<_> = here.results.iter().map(|judged| judged.statistic).collect();
     assert_eq!(
         advantages,
         [

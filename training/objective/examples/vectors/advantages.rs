@@ -108,7 +108,7 @@ fn shaped(samples: &mut [Sample], case: &Value, inputs: &Inputs) -> Checked {
             .iter()
             .zip(reference)
             .take(sample.tokens)
-            .map(|(old, reference)| advantage * (reference - old));
+            .map(|(old, reference)| coefficient * (reference - old));
         sample.shaping = penalties.collect();
         let mut rewards = token_rewards(row, sample)?;
         rewards.resize(6, 0.0);
