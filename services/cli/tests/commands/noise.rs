@@ -68,7 +68,7 @@ fn lists_explains_and_validates_policies() {
     refused(
         folder.path(),
         &["policies", "--check", "bad.json"],
-        "no estimator is named `ppo`",
+        "unknown estimator `ppo`",
     );
     let judge = r#"{"appeals":[{"judge":{"type":"maths"},"negatives":1}]}"#;
     std::fs::write(folder.path().join("judge.json"), judge).unwrap();
