@@ -267,7 +267,10 @@ fn template_that_exceeds_the_memory_limit_fails() {
             .task(&row(&json!({ "a": "ab", "n": 90_000_000 })))
             .unwrap_err()
             .to_string();
-        assert!(error.contains("makes more than 128 MiB"), "{text}: {error}");
+        assert!(
+            error.contains("produces more than 128 MiB"),
+            "{text}: {error}"
+        );
     }
 }
 

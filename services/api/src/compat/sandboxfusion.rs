@@ -239,7 +239,7 @@ fn busy() -> Response {
     retry_after(
         sentence(
             StatusCode::GATEWAY_TIMEOUT,
-            "every worker is busy; send the program again",
+            "all sandbox workers are busy; retry",
         ),
         Some(1),
     )

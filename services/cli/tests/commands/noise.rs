@@ -216,6 +216,6 @@ fn draws_and_adjudicates_grades() {
     assert_fails(
         folder.path(),
         &["channels", "adjudicate", "nonsense", "--right"],
-        "not an id",
+        "malformed id",
     );
 }

@@ -314,7 +314,7 @@ fn errors_exit_with_2_and_a_message() {
     );
     assert_fails(
         &["replay", "nonsense", "--database", "sqlite::memory:"],
-        "not an id",
+        "malformed id",
     );
     let absent = [
         "replay",

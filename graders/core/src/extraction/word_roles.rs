@@ -1,5 +1,5 @@
-//! What a word means for an answer: one look-up for each word, in the tables of
-//! [`languages`](super::languages) and [`phrases`](super::phrases). Reads no text.
+//! The roles that a word may have in a sentence about an answer, found by one look-up in a table
+//! built from [`languages`](super::languages) and [`phrases`](super::phrases). Does not scan text.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,11 +8,10 @@ use std::sync::LazyLock;
 use super::languages::LANGUAGES;
 use super::phrases::{
     ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS,
-    QUALIFIES_BEFORE, SUBORDINATES, SUPPOSES, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+    QUALIFIES_BEFORE, SUBORDINATES, SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
 };
 
-/// What stands between two answers of one list. The order says which wins where several stand
-/// there.
+/// How two answers of a list are joined. If several joiners are between them, the greatest decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Joiner {
     Comma,
@@ -22,7 +21,7 @@ pub(super) enum Joiner {
 }
 
 impl Joiner {
-    /// How a list spells it, whatever the language of the text.
+    /// How the joiner is written in the extracted list, whatever the language of the text.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Comma => ", ",
@@ -33,10 +32,11 @@ impl Joiner {
     }
 }
 
-/// Longest word of the tables, in bytes: longer words mean nothing and are not looked up.
-const LONGEST: usize = 32;
+/// Longest word of the tables, in bytes. Longer words have no role and are not looked up.
+const MAX_WORD_BYTES: usize = 32;
 
-/// The parts a word can play.
+/// The roles of a word, as a set of bits. A word may have several: "so" opens a conclusion and may
+/// precede a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Roles(u32);
 
@@ -48,62 +48,65 @@ macro_rules! roles {
             })*
         }
 
-        /// The bit of each role, named as its method.
+        /// The bit of each role, named like its method.
         mod bit {
-            $(#[expect(non_upper_case_globals, reason = "named as the method")] pub(super) const $name: u32 = 1 << $bit;)*
+            $(
+                #[expect(non_upper_case_globals, reason = "named like the method")]
+                pub(super) const $name: u32 = 1 << $bit;
+            )*
         }
     };
 }
 
 roles! {
-    /// A verb between a name or subject and what it is.
+    /// A verb between a subject and its value: "is".
     verb = 0;
-    /// May stand between an answer's name and the verb.
+    /// May be between the name of an answer and the verb: "the answer *to* …".
     between = 1;
-    /// May stand before a value without being part of it.
+    /// May precede a value without being part of it: "approximately".
     before_value = 2;
-    /// Opens or names a conclusion.
+    /// Starts or names a conclusion: "therefore", "the total".
     conclusion = 3;
-    /// Denies what follows.
-    denies = 4;
-    /// Joins answers that hold together.
+    /// Negates what follows: "not".
+    negation = 4;
+    /// Joins answers that apply together: "and".
     joins_and = 5;
-    /// Joins alternatives.
+    /// Joins alternatives: "or".
     joins_or = 6;
-    /// After a number, a word of the sentence and no unit.
-    no_unit = 7;
-    /// A unit, or the first word of one.
+    /// After a number it continues the sentence and is not a unit: "5 because …".
+    never_unit = 7;
+    /// A unit or the first word of one.
     unit = 8;
     /// The first word of a unit of several words.
     unit_prefix = 9;
     /// A function or constant of mathematics.
     function = 10;
-    /// Its number counts and names: "step 3".
+    /// Its number is a label and not a value: "step 3".
     numbered = 11;
-    /// Softens a joiner.
+    /// Weakens a joiner without changing it: "or perhaps".
     hedge = 12;
-    /// Opens a clause about a value already named.
+    /// Starts a clause about a value that was already stated: "because".
     subordinate = 13;
-    /// Before a statement, makes it say something else.
+    /// Before a statement, changes its meaning: "if the answer is 5".
     undermines = 14;
-    /// Announces an answer rather than being one.
+    /// Announces an answer instead of being one: "as follows".
     announces = 15;
     /// The last word of a phrase that qualifies the value after it.
     ends_qualifier = 16;
-    /// Only supposes what follows it in its clause.
-    supposes = 17;
-    /// Opens what follows from a supposition.
+    /// Makes its clause hypothetical: "if".
+    supposition = 17;
+    /// Starts the consequence of a hypothesis: "then".
     consequent = 18;
-    /// Offers another answer after a comma.
-    guesses = 19;
-    /// Interrupts, and opens a sentence that may take back what was said.
-    interjects = 20;
-    /// May stand before an interjection.
-    opens = 21;
+    /// Offers an alternative after a comma: "41, maybe 42".
+    guess = 19;
+    /// An interjection that may start a retraction: "wait".
+    interjection = 20;
+    /// May precede an interjection: "but wait".
+    opener = 21;
 }
 
 impl Roles {
-    /// What the word joins, if it is a joiner.
+    /// The joiner that the word is, if any. "or" decides if a word is both.
     pub(super) const fn joiner(self) -> Option<Joiner> {
         if self.joins_or() {
             Some(Joiner::Or)
@@ -115,6 +118,7 @@ impl Roles {
     }
 }
 
+/// The roles of every word of the tables.
 static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     let mut table: HashMap<&'static str, Roles> = HashMap::new();
     let mut add = |words: &[&'static str], bit: u32| {
@@ -127,10 +131,10 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
         add(language.between, bit::between);
         add(language.before_value, bit::before_value);
         add(language.conclusion, bit::conclusion);
-        add(language.not, bit::denies);
+        add(language.not, bit::negation);
         add(language.and, bit::joins_and);
         add(language.or, bit::joins_or);
-        add(language.no_unit, bit::no_unit);
+        add(language.never_unit, bit::never_unit);
     }
     add(UNITS, bit::unit);
     add(UNIT_PREFIXES, bit::unit | bit::unit_prefix);
@@ -140,11 +144,11 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     add(SUBORDINATES, bit::subordinate);
     add(UNDERMINES, bit::undermines);
     add(ANNOUNCES, bit::announces);
-    add(SUPPOSES, bit::supposes);
+    add(SUPPOSITIONS, bit::supposition);
     add(CONSEQUENTS, bit::consequent);
-    add(GUESSES, bit::guesses);
-    add(INTERJECTIONS, bit::interjects);
-    add(OPENERS, bit::opens);
+    add(GUESSES, bit::guess);
+    add(INTERJECTIONS, bit::interjection);
+    add(OPENERS, bit::opener);
     for phrase in QUALIFIES_BEFORE {
         add(
             &[phrase.rsplit(' ').next().unwrap_or(phrase)],
@@ -154,9 +158,9 @@ static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
     table
 });
 
-/// The parts `word`, in any case, can play.
+/// The roles of `word`, in any case.
 pub(super) fn roles(word: &str) -> Roles {
-    if word.len() > LONGEST {
+    if word.len() > MAX_WORD_BYTES {
         return Roles::default();
     }
     let word = lower(word);
@@ -167,19 +171,20 @@ pub(super) fn roles(word: &str) -> Roles {
     roles
 }
 
-/// The names of an answer, with those that need `language` to be known where it is.
+/// The names of an answer in all languages. The short names of `language` are included only if it
+/// is given.
 pub(super) fn answer_names(language: Option<&str>) -> impl Iterator<Item = &'static str> {
-    let known = language.map(str::to_lowercase);
+    let language = language.map(str::to_lowercase);
     LANGUAGES.iter().flat_map(move |entry| {
-        let matches = known
+        let matches = language
             .as_deref()
-            .is_some_and(|known| entry.names.contains(&known));
+            .is_some_and(|language| entry.names.contains(&language));
         let short: &[&str] = if matches { entry.answer_if_known } else { &[] };
         entry.answer.iter().chain(short).copied()
     })
 }
 
-/// Lower case with plain apostrophes, without allocating for words that have both.
+/// The word in lower case with plain apostrophes. Does not allocate if it is already in this form.
 pub(super) fn lower(word: &str) -> Cow<'_, str> {
     let plain = if word.is_ascii() {
         !word.bytes().any(|byte| byte.is_ascii_uppercase())
@@ -198,21 +203,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_is_found_in_any_case_and_may_play_several_parts() {
+    fn finds_words_in_any_case_with_all_their_roles() {
         assert!(roles("IS").verb() && roles("ist").verb() && roles("是").verb());
-        assert!(roles("CAN’T").denies());
+        assert!(roles("CAN’T").negation());
         assert_eq!(roles("Oder").joiner(), Some(Joiner::Or));
         assert!(roles("kilometres").unit() && !roles("apples").unit());
         assert_eq!(roles(&"a".repeat(100)), Roles::default());
     }
 
     #[test]
-    fn no_word_of_the_tables_is_too_long_to_be_found() {
-        assert!(TABLE.keys().all(|word| word.len() <= LONGEST));
+    fn finds_the_longest_words_of_the_tables() {
+        assert!(TABLE.keys().all(|word| word.len() <= MAX_WORD_BYTES));
     }
 
     #[test]
-    fn short_names_need_their_language() {
+    fn requires_language_for_short_names() {
         assert!(!answer_names(None).any(|name| name == "r"));
         assert!(answer_names(Some("French")).any(|name| name == "r"));
     }

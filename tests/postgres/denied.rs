@@ -1,4 +1,4 @@
-//! Statements that reach for more than a query needs: each is refused, and nothing of it stays.
+//! Statements that do more than a query needs: each is denied and leaves no trace.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ const SCHEMA: &str = "create table t(a int primary key, b text); create sequence
 const ROWS: &str = "insert into t select i, 'row ' || i from generate_series(1, 1000) i";
 
 #[tokio::test]
-async fn what_reaches_beyond_a_query_is_refused() {
+async fn rejects_statements_that_reach_beyond_a_query() {
     let service = service().await;
     let secret = service
         .server
@@ -158,7 +158,7 @@ async fn what_reaches_beyond_a_query_is_refused() {
     let long = format!("select '{}'", "x".repeat(100_000));
     hold(&service.node, &gold, &[(&long, "length_limit")]).await;
 
-    // Nothing of it stays.
+    // None of them left a trace.
     let databases = service.server.ask(
         "postgres",
         "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$'",
@@ -193,7 +193,7 @@ async fn what_reaches_beyond_a_query_is_refused() {
 }
 
 #[tokio::test]
-async fn what_takes_too_long_is_ended() {
+async fn cancels_statements_that_take_too_long() {
     let service = service_with(|sql| sql.statement_seconds = 1).await;
     let cases = [
         ("select count(*) from t a, t b, t c, t d", "step_limit"),

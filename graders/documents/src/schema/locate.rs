@@ -1,6 +1,7 @@
-//! Where a document breaks a schema, found by asking which parts of it hold. The validator's own
-//! errors list everything that is wrong in every branch of `anyOf` and `oneOf`, which takes
-//! exponential time where a schema refers to itself; its yes and no does not.
+//! Finds where a document violates a schema by validating parts of the document against parts of
+//! the schema. The errors of the validator itself list everything that is wrong in every branch of
+//! `anyOf` and `oneOf`, which takes exponential time if a schema refers to itself; its yes-or-no
+//! result does not.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -12,22 +13,24 @@ use super::node::Trees;
 use super::{Dialect, Violation, options};
 use crate::json::Json;
 
-/// Largest schema whose parts are compiled each, in values.
+/// Maximum size of a schema for which each part is compiled, in values.
 const MAX_VALUES: usize = 20_000;
 
-/// The same for one that refers to itself: every part is compiled with all that it leads to.
+/// The same for a schema that refers to itself: every part is compiled with everything that it
+/// refers to.
 const MAX_CYCLIC: usize = 1_000;
 
-/// Most places references lead to that are followed to see whether they lead to themselves.
+/// Maximum number of reference targets that are followed to find out whether a schema refers to
+/// itself.
 const MAX_TARGETS: usize = 1_000;
 
-/// Most parts of documents that are looked at for one place.
+/// Maximum number of values that are visited to find one violation.
 const MAX_PARTS: usize = 4_000_000;
 
-/// Most schemas that are followed at one place.
+/// Maximum number of schemas that are followed for one value.
 const MAX_STEPS: usize = 64;
 
-/// Keywords that say something of a value without schemas of their own.
+/// Keywords that constrain a value without subschemas.
 const PLAIN: &[&str] = &[
     "type",
     "enum",
@@ -50,62 +53,68 @@ const PLAIN: &[&str] = &[
     "dependentRequired",
 ];
 
-/// Whether the validator's own errors take no more time than its yes and no: a schema without
-/// branches that does not refer to itself.
+/// Whether the errors of the validator take no more time than its yes-or-no result. This is the
+/// case for a schema without branches that does not refer to itself.
 pub(super) fn is_plain(source: &Value) -> bool {
-    !names(source, &["anyOf", "oneOf"]) && !is_cyclic(source)
+    !contains_key(source, &["anyOf", "oneOf"]) && !is_cyclic(source)
 }
 
-fn names(source: &Value, keys: &[&str]) -> bool {
+/// Whether an object in `source` has one of these keys.
+fn contains_key(source: &Value, keys: &[&str]) -> bool {
     match source {
         Value::Object(members) => members
             .iter()
-            .any(|(key, value)| keys.contains(&key.as_str()) || names(value, keys)),
-        Value::Array(elements) => elements.iter().any(|element| names(element, keys)),
+            .any(|(key, value)| keys.contains(&key.as_str()) || contains_key(value, keys)),
+        Value::Array(elements) => elements.iter().any(|element| contains_key(element, keys)),
         _ => false,
     }
 }
 
-/// Whether a reference may lead to what it stands in; true as well where that is not seen from the
-/// pointers alone.
+/// Whether the schema may refer to itself. Also true if the pointers alone do not show it.
 fn is_cyclic(source: &Value) -> bool {
     let mut targets: HashMap<&str, State> = HashMap::new();
-    names(source, &["$dynamicRef", "$recursiveRef"]) || leads_back("", source, source, &mut targets)
+    contains_key(source, &["$dynamicRef", "$recursiveRef"])
+        || closes_cycle("", source, source, &mut targets)
 }
 
+/// State of a reference target in the depth-first search.
 #[derive(Clone, Copy, PartialEq)]
 enum State {
+    /// Its references are being followed. A reference to it closes a cycle.
     Open,
+    /// All its references were followed.
     Done,
 }
 
-fn leads_back<'s>(
+/// Whether a reference in `part`, the schema at `pointer`, leads to a schema that is being
+/// followed.
+fn closes_cycle<'s>(
     pointer: &'s str,
-    place: &'s Value,
+    part: &'s Value,
     source: &'s Value,
     targets: &mut HashMap<&'s str, State>,
 ) -> bool {
     targets.insert(pointer, State::Open);
     let mut references = Vec::new();
-    gather(place, &mut references);
-    let back = references.into_iter().any(|reference| {
+    gather(part, &mut references);
+    let is_cyclic = references.into_iter().any(|reference| {
         let Some(pointer) = reference.strip_prefix('#') else {
             return true;
         };
         match (targets.get(pointer), source.pointer(pointer)) {
             (Some(State::Done), _) => false,
-            (None, Some(place)) if targets.len() < MAX_TARGETS => {
-                leads_back(pointer, place, source, targets)
+            (None, Some(part)) if targets.len() < MAX_TARGETS => {
+                closes_cycle(pointer, part, source, targets)
             }
             _ => true,
         }
     });
     targets.insert(pointer, State::Done);
-    back
+    is_cyclic
 }
 
-/// The references in a schema, without those of its definitions: they count where something leads
-/// to them.
+/// Collects the references in a schema, except those in its definitions: these count only if
+/// something refers to them.
 fn gather<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
     match schema {
         Value::Object(members) => {
@@ -122,6 +131,7 @@ fn gather<'s>(schema: &'s Value, found: &mut Vec<&'s str>) {
     }
 }
 
+/// Number of values in a schema.
 fn values(source: &Value) -> usize {
     1 + match source {
         Value::Object(members) => members.values().map(values).sum(),
@@ -130,12 +140,12 @@ fn values(source: &Value) -> usize {
     }
 }
 
-/// The parts of a schema, compiled each.
+/// The parts of a schema, each compiled separately.
 pub(super) struct Parts {
     map: Option<ValidatorMap<Trees>>,
     draft: Draft,
     formats: Option<bool>,
-    /// What a part says by plain keywords alone, once it was asked for.
+    /// Validators of the plain keywords of each part, compiled when they are first needed.
     plain: Mutex<HashMap<String, Option<Validator<Trees>>>>,
 }
 
@@ -145,16 +155,19 @@ impl std::fmt::Debug for Parts {
     }
 }
 
-/// A place in a schema and in a document.
+/// A location in a schema and in a document.
 #[derive(Clone)]
-struct Here<'a> {
+struct Location<'a> {
     schema: &'a Value,
+    /// JSON pointer to the schema.
     pointer: String,
     value: &'a Json,
-    place: String,
+    /// JSON pointer to the value in the document.
+    value_pointer: String,
 }
 
 impl Parts {
+    /// Compiles the parts of a schema, unless it is too large.
     pub(super) fn new(source: &Value, dialect: Dialect, backtracking: bool, draft: Draft) -> Self {
         let is_small = values(source)
             <= if is_cyclic(source) {
@@ -177,18 +190,18 @@ impl Parts {
         }
     }
 
-    /// The innermost place at which a document that breaks the schema breaks it, and the keyword
-    /// there.
+    /// The innermost location at which a document violates the schema, and the keyword there. The
+    /// document must violate the schema.
     pub(super) fn violation(&self, source: &Value, document: &Json) -> Violation {
-        let mut here = Here {
+        let mut location = Location {
             schema: source,
             pointer: String::new(),
             value: document,
-            place: String::new(),
+            value_pointer: String::new(),
         };
         let (mut steps, mut left) = (0, MAX_PARTS);
-        while let Some(next) = self.next(source, &here) {
-            steps = if std::ptr::eq(next.value, here.value) {
+        while let Some(next) = self.next(source, &location) {
+            steps = if std::ptr::eq(next.value, location.value) {
                 steps + 1
             } else {
                 0
@@ -200,45 +213,48 @@ impl Parts {
                 break;
             };
             left = rest;
-            here = next;
+            location = next;
         }
-        self.plainly(&here).unwrap_or_else(|| self.branches(&here))
+        self.keyword_violation(&location)
+            .unwrap_or_else(|| self.branch_violation(&location))
     }
 
-    /// A part of the schema that the value, or a part of it, breaks.
-    fn next<'a>(&self, source: &'a Value, here: &Here<'a>) -> Option<Here<'a>> {
-        let schema = here.schema.as_object()?;
+    /// A subschema that the value, or a part of it, violates. References and `allOf` apply to the
+    /// same value and are followed first, then members and elements.
+    fn next<'a>(&self, source: &'a Value, location: &Location<'a>) -> Option<Location<'a>> {
+        let schema = location.schema.as_object()?;
         let inside = |key: &str| {
             schema
                 .get(key)
-                .map(|schema| (schema, format!("{}/{}", here.pointer, escaped(key))))
+                .map(|schema| (schema, format!("{}/{}", location.pointer, escaped(key))))
         };
-        let breaks = |next: &Here<'a>| self.holds(&next.pointer, next.value) == Some(false);
+        let is_violated =
+            |next: &Location<'a>| self.is_valid(&next.pointer, next.value) == Some(false);
         if let Some(pointer) = schema
             .get("$ref")
             .and_then(Value::as_str)
             .and_then(|to| to.strip_prefix('#'))
         {
             let target = source.pointer(pointer);
-            let next = target.map(|schema| Here {
+            let next = target.map(|schema| Location {
                 schema,
                 pointer: pointer.to_owned(),
-                ..here.clone()
+                ..location.clone()
             });
-            if let Some(next) = next.filter(breaks) {
+            if let Some(next) = next.filter(is_violated) {
                 return Some(next);
             }
         }
         if schema.contains_key("$ref")
             && matches!(self.draft, Draft::Draft4 | Draft::Draft6 | Draft::Draft7)
         {
-            return None; // What stands beside a reference says nothing in these drafts.
+            return None; // In these drafts, keywords next to a reference are ignored.
         }
         if let Some((branches, pointer)) = inside("allOf") {
-            let branch = |(at, schema)| Here {
+            let branch = |(at, schema)| Location {
                 schema,
                 pointer: format!("{pointer}/{at}"),
-                ..here.clone()
+                ..location.clone()
             };
             if let Some(next) = branches
                 .as_array()
@@ -246,7 +262,7 @@ impl Parts {
                 .flatten()
                 .enumerate()
                 .map(branch)
-                .find(breaks)
+                .find(is_violated)
             {
                 return Some(next);
             }
@@ -254,27 +270,27 @@ impl Parts {
         let named = schema.get("properties").and_then(Value::as_object);
         let others =
             inside("additionalProperties").filter(|_| !schema.contains_key("patternProperties"));
-        for (key, value) in here.value.members() {
+        for (key, value) in location.value.members() {
             let (schema, pointer) = match (named.and_then(|named| named.get(key)), &others) {
                 (Some(schema), _) => (
                     schema,
-                    format!("{}/properties/{}", here.pointer, escaped(key)),
+                    format!("{}/properties/{}", location.pointer, escaped(key)),
                 ),
                 (None, Some((schema, pointer))) if schema.is_object() => (*schema, pointer.clone()),
                 _ => continue,
             };
-            // Keys, and so places, may be as long as the document: only the place of the failure is
-            // built.
-            if self.holds(&pointer, value) == Some(false) {
-                return Some(Here {
+            // Keys, and so pointers, may be as long as the document. Only the pointer of the
+            // violation is built.
+            if self.is_valid(&pointer, value) == Some(false) {
+                return Some(Location {
                     schema,
                     pointer,
                     value,
-                    place: format!("{}/{}", here.place, escaped(key)),
+                    value_pointer: format!("{}/{}", location.value_pointer, escaped(key)),
                 });
             }
         }
-        // Up to 2019-09 `items` is the array, and `additionalItems` what follows it.
+        // Up to 2019-09, `items` is the array and `additionalItems` applies to what follows it.
         let (first, rest) = match schema.get("items") {
             Some(Value::Array(_)) => ("items", "additionalItems"),
             _ => ("prefixItems", "items"),
@@ -284,25 +300,27 @@ impl Parts {
             .and_then(Value::as_array)
             .map_or(&[][..], Vec::as_slice);
         let rest = inside(rest).filter(|(schema, _)| schema.is_object() || schema.is_boolean());
-        for (at, value) in here.value.elements().iter().enumerate() {
+        for (at, value) in location.value.elements().iter().enumerate() {
             let (schema, pointer) = match (tuple.get(at), &rest) {
-                (Some(schema), _) => (schema, format!("{}/{first}/{at}", here.pointer)),
+                (Some(schema), _) => (schema, format!("{}/{first}/{at}", location.pointer)),
                 (None, Some((schema, pointer))) => (*schema, pointer.clone()),
                 (None, None) => break,
             };
-            if self.holds(&pointer, value) == Some(false) {
-                return Some(Here {
+            if self.is_valid(&pointer, value) == Some(false) {
+                return Some(Location {
                     schema,
                     pointer,
                     value,
-                    place: format!("{}/{at}", here.place),
+                    value_pointer: format!("{}/{at}", location.value_pointer),
                 });
             }
         }
         None
     }
 
-    fn holds(&self, pointer: &str, value: &Json) -> Option<bool> {
+    /// Whether a value is valid for the part of the schema at `pointer`; `None` if it is not
+    /// compiled.
+    fn is_valid(&self, pointer: &str, value: &Json) -> Option<bool> {
         Some(
             self.map
                 .as_ref()?
@@ -311,11 +329,11 @@ impl Parts {
         )
     }
 
-    /// What the plain keywords of a place say against it.
-    fn plainly(&self, here: &Here<'_>) -> Option<Violation> {
-        let mut known = self.plain.lock().ok()?;
-        let validator = known.entry(here.pointer.clone()).or_insert_with(|| {
-            let plain = plain(here.schema.as_object()?);
+    /// The violation of a plain keyword, if there is one.
+    fn keyword_violation(&self, location: &Location<'_>) -> Option<Violation> {
+        let mut cached = self.plain.lock().ok()?;
+        let validator = cached.entry(location.pointer.clone()).or_insert_with(|| {
+            let plain = plain(location.schema.as_object()?);
             options(
                 &Value::Null,
                 Dialect {
@@ -327,49 +345,52 @@ impl Parts {
             .build(&plain)
             .ok()
         });
-        let error = validator.as_ref()?.validate(here.value).err()?;
-        let keyword = format!("{}{}", here.pointer, error.schema_path().as_str());
+        let error = validator.as_ref()?.validate(location.value).err()?;
+        let keyword = format!("{}{}", location.pointer, error.schema_path().as_str());
         Some(Violation {
-            place: here.place.clone(),
+            place: location.value_pointer.clone(),
             keyword,
             reason: error.masked().to_string(),
         })
     }
 
-    /// Which keyword with schemas of its own a place breaks.
-    fn branches(&self, here: &Here<'_>) -> Violation {
-        let tell = |keyword: &str, reason: String| Violation {
-            place: here.place.clone(),
-            keyword: format!("{}{keyword}", here.pointer),
+    /// The violation of a keyword with subschemas.
+    fn branch_violation(&self, location: &Location<'_>) -> Violation {
+        let violation = |keyword: &str, reason: String| Violation {
+            place: location.value_pointer.clone(),
+            keyword: format!("{}{keyword}", location.pointer),
             reason,
         };
         let count = |keyword: &str| {
-            let branches = here.schema.get(keyword)?.as_array()?;
-            let holds = |at: usize| {
-                self.holds(&format!("{}/{keyword}/{at}", here.pointer), here.value)
-                    .unwrap_or(true)
+            let branches = location.schema.get(keyword)?.as_array()?;
+            let is_valid = |at: usize| {
+                self.is_valid(
+                    &format!("{}/{keyword}/{at}", location.pointer),
+                    location.value,
+                )
+                .unwrap_or(true)
             };
-            Some((0..branches.len()).filter(|at| holds(*at)).count())
+            Some((0..branches.len()).filter(|at| is_valid(*at)).count())
         };
         match (count("anyOf"), count("oneOf")) {
-            (Some(0), _) => tell(
+            (Some(0), _) => violation(
                 "/anyOf",
-                "value holds none of the schemas under `anyOf`".to_owned(),
+                "value matches none of the schemas under `anyOf`".to_owned(),
             ),
-            (_, Some(0)) => tell(
+            (_, Some(0)) => violation(
                 "/oneOf",
-                "value holds none of the schemas under `oneOf`".to_owned(),
+                "value matches none of the schemas under `oneOf`".to_owned(),
             ),
-            (_, Some(several @ 2..)) => tell(
+            (_, Some(several @ 2..)) => violation(
                 "/oneOf",
-                format!("value holds {several} of the schemas under `oneOf`, not one"),
+                format!("value matches {several} of the schemas under `oneOf`, not exactly one"),
             ),
-            _ => tell("", "value does not hold this schema".to_owned()),
+            _ => violation("", "value does not match this schema".to_owned()),
         }
     }
 }
 
-/// The plain keywords of a schema; of its properties the names, where there may be no others.
+/// The plain keywords of a schema, and the names of its properties if others are not allowed.
 fn plain(schema: &Map<String, Value>) -> Value {
     let mut plain: Map<String, Value> = PLAIN
         .iter()
@@ -389,10 +410,12 @@ fn plain(schema: &Map<String, Value>) -> Value {
     Value::Object(plain)
 }
 
+/// A key as a segment of a JSON pointer (RFC 6901, section 3).
 fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
+/// Number of values in a tree.
 fn parts(tree: &Json) -> usize {
     let inside = tree
         .elements()
@@ -416,7 +439,7 @@ mod tests {
         (place, keyword, reason)
     }
 
-    fn told(source: &Value, document: &str) -> (String, String) {
+    fn located(source: &Value, document: &str) -> (String, String) {
         let (place, keyword, _) = violation(source, document);
         (place, keyword)
     }
@@ -426,42 +449,46 @@ mod tests {
     }
 
     #[test]
-    fn branches_are_told_with_their_place() {
-        let source = json!({"properties": {"steps": {"items": {"oneOf": [{"required": ["a"]}, {"required": ["b"]}]}}}});
+    fn locates_violated_branches() {
+        let source = json!({"properties": {"steps": {"items": {"oneOf": [{"required": ["a"]},
+            {"required": ["b"]}]}}}});
         assert_eq!(
-            told(&source, r#"{"steps":[{"a":1},{}]}"#),
+            located(&source, r#"{"steps":[{"a":1},{}]}"#),
             pair("/steps/1", "/properties/steps/items/oneOf")
         );
         let (_, _, reason) = violation(&source, r#"{"steps":[{"a":1,"b":2}]}"#);
         assert_eq!(
             reason,
-            "value holds 2 of the schemas under `oneOf`, not one"
+            "value matches 2 of the schemas under `oneOf`, not exactly one"
         );
         assert_eq!(
-            told(
+            located(
                 &json!({"anyOf": [{"type": "null"}, {"type": "array"}]}),
                 "1"
             ),
             pair("", "/anyOf")
         );
         assert_eq!(
-            told(&json!({"not": true, "anyOf": [true]}), "1"),
+            located(&json!({"not": true, "anyOf": [true]}), "1"),
             pair("", "")
         );
-        assert_eq!(told(&json!({"not": true}), "1"), pair("", "/not"));
+        assert_eq!(located(&json!({"not": true}), "1"), pair("", "/not"));
     }
 
     #[test]
-    fn schemas_that_refer_to_themselves_are_known() {
+    fn detects_cyclic_schemas() {
         for (cyclic, source) in [
             (
                 false,
-                json!({"properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {}}}),
+                json!({"properties": {"a": {"$ref": "#/$defs/a"}, "b": {"$ref": "#/$defs/a"}},
+                    "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {}}}),
             ),
             (true, json!({"properties": {"a": {"$ref": "#"}}})),
             (
                 true,
-                json!({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"items": {"$ref": "#/$defs/b"}}, "b": {"items": {"$ref": "#/$defs/a"}}}}),
+                json!({"items": {"$ref": "#/$defs/a"},
+                    "$defs": {"a": {"items": {"$ref": "#/$defs/b"}},
+                        "b": {"items": {"$ref": "#/$defs/a"}}}}),
             ),
             (true, json!({"$ref": "other.json"})),
             (
@@ -474,66 +501,73 @@ mod tests {
     }
 
     #[test]
-    fn references_are_followed_to_the_keyword() {
+    fn follows_references_to_the_keyword() {
         let source = json!({
             "$ref": "#/$defs/t",
             "$defs": {"t": {
                 "properties": {"next": {"$ref": "#/$defs/t"}, "n": {"type": "integer"}},
-                "additionalProperties": false, "prefixItems": [{"maximum": 5}], "items": {"allOf": [true, {"minLength": 2}]}
+                "additionalProperties": false, "prefixItems": [{"maximum": 5}],
+                    "items": {"allOf": [true, {"minLength": 2}]}
             }}
         });
         assert_eq!(
-            told(&source, r#"{"next":{"next":{"n":"x"}}}"#),
+            located(&source, r#"{"next":{"next":{"n":"x"}}}"#),
             pair("/next/next/n", "/$defs/t/properties/n/type")
         );
         assert_eq!(
-            told(&source, r#"{"next":{"m~/":1}}"#),
+            located(&source, r#"{"next":{"m~/":1}}"#),
             pair("/next", "/$defs/t/additionalProperties")
         );
         assert_eq!(
-            told(&source, "[6]"),
+            located(&source, "[6]"),
             pair("/0", "/$defs/t/prefixItems/0/maximum")
         );
         assert_eq!(
-            told(&source, r#"[1,"ab","a"]"#),
+            located(&source, r#"[1,"ab","a"]"#),
             pair("/2", "/$defs/t/items/allOf/1/minLength")
         );
     }
 
     #[test]
-    fn older_drafts_pass_over_what_stands_beside_a_reference() {
+    fn ignores_keywords_next_to_references_in_older_drafts() {
         let source = json!({
             "$schema": "http://json-schema.org/draft-07/schema#",
-            "properties": {"a": {"$ref": "#/definitions/n", "type": "string"}}, "definitions": {"n": {"type": "null"}}
+            "properties": {"a": {"$ref": "#/definitions/n", "type": "string"}},
+                "definitions": {"n": {"type": "null"}}
         });
         assert_eq!(
-            told(&source, r#"{"a":"x"}"#),
+            located(&source, r#"{"a":"x"}"#),
             pair("/a", "/definitions/n/type")
         );
     }
 
     #[test]
-    fn schemas_that_refer_to_themselves_in_branches_are_told_at_once() {
-        let branch = |mark: &str| json!({"type": "object", "properties": {"a": {"$ref": "#"}, "op": {"const": mark}}, "required": ["op"]});
-        let both = json!({"allOf": [{"properties": {"a": {"$ref": "#"}}}, {"properties": {"a": {"$ref": "#"}}}], "required": ["op"]});
+    fn locates_violations_of_cyclic_branches_quickly() {
+        let branch = |mark: &str| {
+            json!({"type": "object", "properties": {"a": {"$ref": "#"},
+            "op": {"const": mark}}, "required": ["op"]})
+        };
+        let both = json!({"allOf": [{"properties": {"a": {"$ref": "#"}}},
+            {"properties": {"a": {"$ref": "#"}}}], "required": ["op"]});
         let deep = format!("{}1{}", r#"{"op":"*","a":"#.repeat(250), "}".repeat(250));
         assert_eq!(
-            told(&json!({"anyOf": [branch("+"), branch("-")]}), &deep),
+            located(&json!({"anyOf": [branch("+"), branch("-")]}), &deep),
             pair("", "/anyOf")
         );
         assert_eq!(
-            told(
+            located(
                 &json!({"oneOf": [branch("+"), branch("-"), {"type": "string"}]}),
                 &deep
             ),
             pair("", "/oneOf")
         );
         let deep = format!("{}{{}}{}", r#"{"op":"*","a":"#.repeat(250), "}".repeat(250));
-        assert_eq!(told(&both, &deep).0, "/a".repeat(250));
+        assert_eq!(located(&both, &deep).0, "/a".repeat(250));
         let wide = format!("[{}1]", "1,".repeat(200_000));
         assert_eq!(
-            told(
-                &json!({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}),
+            located(
+                &json!({"anyOf": [{"type": "array", "items": {"type": "string"}},
+                    {"type": "null"}]}),
                 &wide
             ),
             pair("", "/anyOf")

@@ -1,30 +1,33 @@
-//! The end of a text that marks no answer: bold text, display maths, the last expression or number.
-//! What the words of the last sentence say about it decides between several numbers.
+//! The answer of a text that does not mark one: bold text, display maths, or the last expression or
+//! number. The words of the last sentence decide between several values.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
 use super::maths_spans::{self, Span};
-use super::qualify::{self, Before};
-use super::runs::{self, Run};
-use super::tokens::{Kind, Line};
+use super::qualifiers::{self, Modifier};
+use super::tokens::{Lexed, TokenKind};
 use super::trim::tidy;
-use super::words::Joiner;
-use super::{Found, Rule, clause, display, emphasis};
+use super::value_runs::{self, ValueRun};
+use super::word_roles::Joiner;
+use super::{Rule, RuleMatch, display, emphasis, main_clause};
 
-/// Most words a text has that is an answer in words.
-const MOST_WORDS: usize = 4;
+/// Words of a text that is an answer in words, at most.
+const MAX_WORDS: usize = 4;
 
-/// The answer a text comes to.
-pub(super) fn conclusion(text: &str) -> Option<Found<'_>> {
+/// The answer that a text concludes with.
+pub(super) fn find(text: &str) -> Option<RuleMatch<'_>> {
+    // A text that is one expression needs no interpretation. A short text whose words qualify its
+    // value ("less than 7") is returned whole, before the search for values would return the 7.
+    // Paragraphs are read from the last; "no solution" has no value and is read at the end.
     expression(text)
         .or_else(|| few_words(text).filter(|found| is_qualified(found.source)))
         .or_else(|| paragraphs(text).into_iter().rev().find_map(paragraph))
         .or_else(|| few_words(text))
 }
 
-/// The whole text, where it is nothing but an expression.
-fn expression(text: &str) -> Option<Found<'_>> {
+/// The whole text, if it consists of one expression.
+fn expression(text: &str) -> Option<RuleMatch<'_>> {
     let whole = text.trim();
     let closed = whole.strip_suffix(['.', '。']).unwrap_or(whole);
     if let [span] = maths_spans::spans(closed).as_slice()
@@ -32,7 +35,7 @@ fn expression(text: &str) -> Option<Found<'_>> {
         && span.end == closed.len()
     {
         let (text, source) = display::answer(&closed[span.inner_start..span.inner_end])?;
-        return Some(Found {
+        return Some(RuleMatch {
             text,
             source,
             rule: Rule::Whole,
@@ -42,71 +45,74 @@ fn expression(text: &str) -> Option<Found<'_>> {
         return None;
     }
     let whole = tidy(whole);
-    if opens_as_prose(whole) {
+    // Tokenising a long text to find out that it is prose would be wasted work.
+    if starts_as_prose(whole) {
         return None;
     }
-    let line = Line::read(whole);
-    let end = line.tokens.len() - usize::from(line.tokens.last()?.kind == Kind::Stop);
-    let sign = qualify::sign_apart(&line, 0) || qualify::sign_word(&line, 1).is_some();
+    let lexed = Lexed::read(whole);
+    let end = lexed.tokens.len() - usize::from(lexed.tokens.last()?.kind == TokenKind::Stop);
+    let sign =
+        qualifiers::is_detached_sign(&lexed, 0) || qualifiers::sign_word(&lexed, 1).is_some();
     if sign
-        && runs::starts_value(&line, 1)
-        && let Ok(run) = runs::run_at(&line, 1)
+        && value_runs::starts_value(&lexed, 1)
+        && let Ok(run) = value_runs::run_at(&lexed, 1)
         && run.first == 1
         && run.end == end
     {
-        let (text, source) = qualify::signed(&line, 0, run);
-        return Some(Found {
+        let (text, source) = qualifiers::signed(&lexed, 0, run);
+        return Some(RuleMatch {
             text,
             source,
             rule: Rule::Whole,
         });
     }
     if end > 0
-        && runs::starts_value(&line, 0)
-        && let Ok(run) = runs::run_at(&line, 0)
+        && value_runs::starts_value(&lexed, 0)
+        && let Ok(run) = value_runs::run_at(&lexed, 0)
         && run.first == 0
         && run.end == end
         && run.strong
     {
-        let (first, end) = runs::without_brackets(&line, 0, end);
-        let (text, source) = runs::text(&line, first, end);
-        return Some(Found {
+        let (first, end) = value_runs::without_brackets(&lexed, 0, end);
+        let (text, source) = value_runs::text(&lexed, first, end);
+        return Some(RuleMatch {
             text,
             source,
             rule: Rule::Whole,
         });
     }
-    // Written without blanks, and with a relation in it, a text is a formula even where its words
-    // are glued to it.
+    // A text without blanks and with a relation is a formula even if words are attached to it:
+    // "W(x)=1orW(x)=-1".
     let formula = !whole.contains(char::is_whitespace)
         && whole.contains('=')
         && whole.contains(|c: char| c.is_ascii_digit())
         && longest_word(whole) <= 3;
-    formula.then(|| Found::slice(whole, Rule::Whole))
+    formula.then(|| RuleMatch::slice(whole, Rule::Whole))
 }
 
 /// Whether the first bytes of a long text are more than one value, so that the rest need not be
 /// read.
-fn opens_as_prose(whole: &str) -> bool {
-    const OPENING: usize = 256;
-    if whole.len() <= OPENING {
+fn starts_as_prose(whole: &str) -> bool {
+    const HEAD_BYTES: usize = 256;
+    if whole.len() <= HEAD_BYTES {
         return false;
     }
-    let mut end = OPENING;
+    let mut end = HEAD_BYTES;
     while !whole.is_char_boundary(end) {
         end -= 1;
     }
-    let line = Line::read(&whole[..end]);
-    // The cut may have halved a number, a command or a delimiter; then the opening is one value as
-    // far as it goes.
-    const HALVED: usize = 2;
-    let reaches = |first| match runs::run_at(&line, first) {
+    let lexed = Lexed::read(&whole[..end]);
+    // The cut may have split a number, a command or a delimiter, which leaves up to two tokens
+    // after the value.
+    const MAX_SPLIT_TOKENS: usize = 2;
+    let reaches = |first| match value_runs::run_at(&lexed, first) {
         Ok(run) => run.end,
         Err(read) => read,
     };
-    !runs::starts_value(&line, 0) || reaches(0) + HALVED < line.tokens.len()
+    !value_runs::starts_value(&lexed, 0) || reaches(0) + MAX_SPLIT_TOKENS < lexed.tokens.len()
 }
 
+/// Length of the longest word, in characters.
 fn longest_word(text: &str) -> usize {
     text.split(|c: char| !c.is_alphabetic())
         .map(|word| word.chars().count())
@@ -114,7 +120,7 @@ fn longest_word(text: &str) -> usize {
         .unwrap_or_default()
 }
 
-/// Blocks of `text` parted by blank lines; display maths is never parted.
+/// Paragraphs of `text`, separated by blank lines. Display maths is never split.
 fn paragraphs(text: &str) -> Vec<&str> {
     let displays: Vec<Span> = maths_spans::spans(text)
         .into_iter()
@@ -139,75 +145,83 @@ fn paragraphs(text: &str) -> Vec<&str> {
     blocks
 }
 
-/// The answer a paragraph comes to.
-fn paragraph(text: &str) -> Option<Found<'_>> {
+/// The answer that a paragraph concludes with: bold, display maths or the last value, in this
+/// order. Bold text is a deliberate emphasis; the last value may be part of a remark.
+fn paragraph(text: &str) -> Option<RuleMatch<'_>> {
     if !text.contains(|c: char| {
         c.is_numeric() || "$\\=<>+-−*/^|≤≥≠≈∞∅∪∈".contains(c) || c > '\u{370}' && !c.is_alphabetic()
     }) {
         return None;
     }
-    let line = Line::read(text);
-    let said = |run: &Run| {
+    let lexed = Lexed::read(text);
+    let is_asserted = |run: &ValueRun| {
         run.strong
-            && qualify::before(&line, run.first) != Before::Denied
-            && !qualify::supposed(&line, run.first)
+            && qualifiers::modifier_before(&lexed, run.first) != Modifier::Denied
+            && !qualifiers::is_supposed(&lexed, run.first)
     };
-    let runs: Vec<Run> = runs::runs(&line).into_iter().filter(said).collect();
-    bold(&line, &runs)
-        .or_else(|| displayed(&line, &runs))
-        .or_else(|| last_value(&line, &runs))
+    let runs: Vec<ValueRun> = value_runs::runs(&lexed)
+        .into_iter()
+        .filter(is_asserted)
+        .collect();
+    bold(&lexed, &runs)
+        .or_else(|| displayed(&lexed, &runs))
+        .or_else(|| last_value(&lexed, &runs))
 }
 
 /// The last bold value of a paragraph.
-fn bold<'a>(line: &Line<'a>, runs: &[Run]) -> Option<Found<'a>> {
-    let places: Vec<_> = emphasis::bold(line.text)
+fn bold<'a>(lexed: &Lexed<'a>, runs: &[ValueRun]) -> Option<RuleMatch<'a>> {
+    let bold_ranges: Vec<_> = emphasis::bold(lexed.text)
         .into_iter()
-        .map(|bold| super::place(line.text, bold))
+        .map(|bold| super::byte_range(lexed.text, bold))
         .collect();
-    places.iter().rev().find_map(|place| {
-        let from = runs.partition_point(|run| line.tokens[run.end - 1].end <= place.start);
-        let to = runs.partition_point(|run| line.tokens[run.first].start < place.end);
+    bold_ranges.iter().rev().find_map(|range| {
+        let from = runs.partition_point(|run| lexed.tokens[run.end - 1].end <= range.start);
+        let to = runs.partition_point(|run| lexed.tokens[run.first].start < range.end);
         let inside = runs.get(from..to).filter(|inside| !inside.is_empty())?;
-        let run = clause::in_main_clause(line, inside).or(inside.last().copied())?;
-        let found = concluded(line, previous(runs, run), emphasized(line, run, &places))?;
-        Some(Found {
+        let run = main_clause::last_before_subordinate(lexed, inside).or(inside.last().copied())?;
+        let found = concluded(
+            lexed,
+            previous(runs, run),
+            emphasized(lexed, run, &bold_ranges),
+        )?;
+        Some(RuleMatch {
             rule: Rule::Bold,
             ..found
         })
     })
 }
 
-/// What of a run in prose is bold: all of it where it offers alternatives or each of its values is
-/// bold.
-fn emphasized(line: &Line<'_>, run: Run, places: &[Range<usize>]) -> Run {
+/// The bold part of a run. The whole run, if it offers alternatives ("**5** or 6") or if all its
+/// values are bold.
+fn emphasized(lexed: &Lexed<'_>, run: ValueRun, bold_ranges: &[Range<usize>]) -> ValueRun {
     let is_bold = |at: usize| {
-        let token = &line.tokens[at];
-        let next = places.partition_point(|place| place.end < token.end);
-        places
+        let token = &lexed.tokens[at];
+        let next = bold_ranges.partition_point(|range| range.end < token.end);
+        bold_ranges
             .get(next)
-            .is_some_and(|place| place.start <= token.start)
+            .is_some_and(|range| range.start <= token.start)
     };
     let value = |at: &usize| {
         matches!(
-            line.tokens[*at].kind,
-            Kind::Number | Kind::Maths | Kind::Command
+            lexed.tokens[*at].kind,
+            TokenKind::Number | TokenKind::Maths | TokenKind::Command
         )
     };
-    let offers =
-        (run.first..run.end).any(|at| runs::joined(line, run.first, at) == Some(Joiner::Or));
+    let offers = (run.first..run.end)
+        .any(|at| value_runs::joiner_at(lexed, run.first, at) == Some(Joiner::Or));
     let mut bold = (run.first..run.end).filter(|at| is_bold(*at)).peekable();
     let Some(first) = bold.peek().copied().filter(|_| !offers) else {
         return run;
     };
-    // What the marks cut off may leave an operator or a joiner behind.
+    // The bold part may end with an operator or a joiner, which is dropped.
     let operand = |at: &usize| {
         !matches!(
-            line.tokens[*at].kind,
-            Kind::Operator | Kind::Relation | Kind::Separator | Kind::Open
-        ) && runs::joined(line, run.first, *at).is_none()
+            lexed.tokens[*at].kind,
+            TokenKind::Operator | TokenKind::Relation | TokenKind::Separator | TokenKind::Open
+        ) && value_runs::joiner_at(lexed, run.first, *at).is_none()
     };
     match bold.rfind(operand) {
-        Some(last) if !(run.first..run.end).filter(value).all(is_bold) => Run {
+        Some(last) if !(run.first..run.end).filter(value).all(is_bold) => ValueRun {
             first,
             end: last + 1,
             strong: true,
@@ -216,90 +230,107 @@ fn emphasized(line: &Line<'_>, run: Run, places: &[Range<usize>]) -> Run {
     }
 }
 
-/// Display maths at the end of a paragraph, unless a conclusion in words follows it.
-fn displayed<'a>(line: &Line<'a>, runs: &[Run]) -> Option<Found<'a>> {
-    let span = maths_spans::spans(line.text)
+/// The last display maths of a paragraph, unless a conclusion in words follows it: "Therefore there
+/// are 12".
+fn displayed<'a>(lexed: &Lexed<'a>, runs: &[ValueRun]) -> Option<RuleMatch<'a>> {
+    let span = maths_spans::spans(lexed.text)
         .into_iter()
         .rfind(|span| span.display)?;
-    let at = line
+    let at = lexed
         .tokens
         .partition_point(|token| token.start < span.start);
-    let concludes = |at: usize| line.kind(at) == Some(Kind::Word) && line.roles(at).conclusion();
-    if (at + 1..line.tokens.len()).any(concludes) && runs.last().is_some_and(|run| run.first > at) {
+    let concludes =
+        |at: usize| lexed.kind(at) == Some(TokenKind::Word) && lexed.roles(at).conclusion();
+    if (at + 1..lexed.tokens.len()).any(concludes) && runs.last().is_some_and(|run| run.first > at)
+    {
         return None;
     }
-    let (text, source) = match qualify::before(line, at) {
-        Before::Denied => return None,
-        Before::Qualified(start) => {
-            let end = line.tokens[at].end;
-            let source = &line.text[line.tokens[start].start..end];
+    let (text, source) = match qualifiers::modifier_before(lexed, at) {
+        Modifier::Denied => return None,
+        Modifier::Qualified(start) => {
+            let end = lexed.tokens[at].end;
+            let source = &lexed.text[lexed.tokens[start].start..end];
             (Cow::Borrowed(source), source)
         }
-        Before::Nothing => match qualify::sign_word(line, at) {
-            Some(sign) => qualify::signed(
-                line,
+        Modifier::None => match qualifiers::sign_word(lexed, at) {
+            Some(sign) => qualifiers::signed(
+                lexed,
                 sign,
-                Run {
+                ValueRun {
                     first: at,
                     end: at + 1,
                     strong: true,
                 },
             ),
-            None => display::answer(&line.text[span.inner_start..span.inner_end])?,
+            None => display::answer(&lexed.text[span.inner_start..span.inner_end])?,
         },
     };
-    Some(Found {
+    Some(RuleMatch {
         text,
         source,
         rule: Rule::DisplayMath,
     })
 }
 
-/// The value a paragraph ends with.
-fn last_value<'a>(line: &Line<'a>, runs: &[Run]) -> Option<Found<'a>> {
-    let run = clause::in_main_clause(line, runs).or(runs.last().copied())?;
-    concluded(line, previous(runs, run), run)
+/// The last value of a paragraph.
+fn last_value<'a>(lexed: &Lexed<'a>, runs: &[ValueRun]) -> Option<RuleMatch<'a>> {
+    let run = main_clause::last_before_subordinate(lexed, runs).or(runs.last().copied())?;
+    concluded(lexed, previous(runs, run), run)
 }
 
-fn previous(runs: &[Run], run: Run) -> Option<Run> {
+/// The run before `run`.
+fn previous(runs: &[ValueRun], run: ValueRun) -> Option<ValueRun> {
     let at = runs.partition_point(|other| other.first < run.first);
     runs[..at].last().copied()
 }
 
-/// A run in prose as the answer, without what only leads to it.
-fn concluded<'a>(line: &Line<'a>, previous: Option<Run>, run: Run) -> Option<Found<'a>> {
-    if let Some(start) = qualify::qualified(line, previous, run) {
-        return Some(qualify::clause(line, start, run, Rule::LastExpression));
+/// A run in prose as the answer, without the steps that lead to it.
+fn concluded<'a>(
+    lexed: &Lexed<'a>,
+    previous: Option<ValueRun>,
+    run: ValueRun,
+) -> Option<RuleMatch<'a>> {
+    if let Some(start) = qualifiers::qualifier_start(lexed, previous, run) {
+        return Some(qualifiers::whole_clause(
+            lexed,
+            start,
+            run,
+            Rule::LastExpression,
+        ));
     }
-    let (first, end) = clause::settled(line, run);
-    let end = runs::without_count(line, first, end);
+    let (first, end) = main_clause::answer_part(lexed, run);
+    let end = value_runs::without_count(lexed, first, end);
     if first == run.first
-        && let Some(sign) = qualify::sign_word(line, first)
+        && let Some(sign) = qualifiers::sign_word(lexed, first)
     {
-        let (text, source) = qualify::signed(
-            line,
+        let (text, source) = qualifiers::signed(
+            lexed,
             sign,
-            Run {
+            ValueRun {
                 first,
                 end,
                 strong: true,
             },
         );
-        return Some(Found {
+        return Some(RuleMatch {
             text,
             source,
             rule: Rule::LastNumber,
         });
     }
-    let (first, end) = runs::without_brackets(line, first, end);
-    let (text, source) = runs::text(line, first, end);
-    let number = line.tokens[first..end].iter().all(|token| {
+    let (first, end) = value_runs::without_brackets(lexed, first, end);
+    let (text, source) = value_runs::text(lexed, first, end);
+    let number = lexed.tokens[first..end].iter().all(|token| {
         !matches!(
             token.kind,
-            Kind::Maths | Kind::Command | Kind::Name | Kind::Relation | Kind::Open
+            TokenKind::Maths
+                | TokenKind::Command
+                | TokenKind::Name
+                | TokenKind::Relation
+                | TokenKind::Open
         )
     });
-    Some(Found {
+    Some(RuleMatch {
         text,
         source,
         rule: if number {
@@ -310,39 +341,40 @@ fn concluded<'a>(line: &Line<'a>, previous: Option<Run>, run: Run) -> Option<Fou
     })
 }
 
-/// Whether the words of a short text make something else of its value: "less than 7" is not 7.
+/// Whether the words of a short text qualify its value: "less than 7" is not 7.
 fn is_qualified(text: &str) -> bool {
-    let line = Line::read(text);
-    runs::runs(&line)
+    let lexed = Lexed::read(text);
+    value_runs::runs(&lexed)
         .into_iter()
-        .any(|run| run.strong && qualify::qualified(&line, None, run).is_some())
+        .any(|run| run.strong && qualifiers::qualifier_start(&lexed, None, run).is_some())
 }
 
-/// A text of few words and one line, as it stands: "Monday", "no solution"; without the number of
-/// its question, as in "7. B".
-fn few_words(text: &str) -> Option<Found<'_>> {
+/// A text of one line and few words, as written: "Monday", "no solution". The number of the
+/// question is removed: "7. B".
+fn few_words(text: &str) -> Option<RuleMatch<'_>> {
     let whole = tidy(text);
     let numbered = whole.trim_start_matches(|c: char| c.is_ascii_digit());
-    let parted = |rest: &&str| rest.starts_with(' ') && numbered.len() < whole.len();
+    let is_separated = |rest: &&str| rest.starts_with(' ') && numbered.len() < whole.len();
     let whole = numbered
         .strip_prefix(['.', ')'])
-        .filter(parted)
+        .filter(is_separated)
         .map_or(whole, tidy);
     let words: usize = whole
         .split_whitespace()
-        .take(MOST_WORDS + 1)
+        .take(MAX_WORDS + 1)
         .map(|word| {
+            // In scripts without blanks two characters count as one word.
             let wide = word
                 .chars()
                 .filter(|c| *c >= '\u{2e80}')
-                .take(2 * MOST_WORDS + 1)
+                .take(2 * MAX_WORDS + 1)
                 .count();
             if wide > 0 { wide.div_ceil(2) } else { 1 }
         })
         .sum();
-    let says = whole.contains(char::is_alphanumeric);
-    (says && words <= MOST_WORDS && !whole.contains(['\n', '$', '\\', '<']))
-        .then(|| Found::slice(whole, Rule::Whole))
+    let has_content = whole.contains(char::is_alphanumeric);
+    (has_content && words <= MAX_WORDS && !whole.contains(['\n', '$', '\\', '<']))
+        .then(|| RuleMatch::slice(whole, Rule::Whole))
 }
 
 #[cfg(test)]
@@ -350,13 +382,13 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> (String, Rule) {
-        conclusion(text)
+        find(text)
             .map(|found| (found.text.into_owned(), found.rule))
             .unwrap()
     }
 
     #[test]
-    fn a_text_that_is_an_expression_is_the_answer() {
+    fn uses_whole_text_if_it_is_an_expression() {
         for text in [
             "3+2",
             "x = 3",
@@ -378,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn bold_values_of_the_last_paragraph_come_first() {
+    fn prefers_bold_values_of_the_last_paragraph() {
         assert_eq!(
             read("We add 5.\n\nSo she has **12 feet** of 20 left."),
             ("12 feet".into(), Rule::Bold)
@@ -387,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn display_maths_comes_next_unless_a_conclusion_follows_it() {
+    fn prefers_display_maths_unless_a_conclusion_follows() {
         assert_eq!(
             read("Thus\n\\[ x = 5 \\]\nfor all n > 1."),
             ("x = 5".into(), Rule::DisplayMath)
@@ -403,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_value_of_prose_keeps_what_belongs_to_it() {
+    fn keeps_unit_name_and_list_of_the_last_value() {
         for (text, answer) in [
             (
                 "donc 310 g - 46 g = 264 g. Il lui reste ainsi 46 g de sucre.",
@@ -429,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sign_in_words_or_apart_belongs_to_its_value() {
+    fn applies_spelled_and_detached_signs() {
         for text in [
             "- 7",
             "− 7",
@@ -444,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_a_question_is_no_value() {
+    fn removes_number_of_the_question() {
         for (text, answer) in [
             ("7. B", "B"),
             ("12) Monday", "Monday"),
@@ -456,7 +488,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_text_keeps_what_qualifies_its_value() {
+    fn keeps_qualifiers_of_short_texts() {
         for text in [
             "7 times 8",
             "7 to 8",
@@ -475,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_denied_value_is_none() {
+    fn ignores_denied_and_hypothetical_values() {
         for text in [
             "The answer cannot be 7.",
             "The answer is not 7.",
@@ -486,13 +518,13 @@ mod tests {
             "So the answer is certainly not\n\\[ 7 \\]",
             "It is clear that if it is 7, nothing is left.",
         ] {
-            assert!(conclusion(text).is_none(), "{text}");
+            assert!(find(text).is_none(), "{text}");
         }
         assert_eq!(read("It comes to 5, not 7").0, "5");
     }
 
     #[test]
-    fn a_qualified_value_is_handed_over_with_what_qualifies_it() {
+    fn keeps_qualifiers_of_values() {
         for (text, phrase) in [
             ("So x is less than 7 here.", "less than 7 here"),
             ("We see that it is half of **7**.", "half of 7"),
@@ -516,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_list_what_is_bold_counts() {
+    fn uses_bold_part_of_a_list() {
         for (text, answer) in [
             ("So the roots are **5**, **6** and **7**.", "5, 6 and 7"),
             ("So she has **12** apples and 5 pears now.", "12"),
@@ -529,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn a_variable_alone_is_no_value() {
+    fn ignores_lone_variables() {
         assert_eq!(read("Thus there are 12 values of $B$.").0, "12");
     }
 }

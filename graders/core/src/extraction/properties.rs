@@ -1,4 +1,4 @@
-//! What holds of every extraction, whatever the text.
+//! Properties of every extraction, whatever the text, and tests across rules.
 
 use std::borrow::Cow;
 
@@ -10,8 +10,8 @@ fn read(text: &str) -> Option<(String, Rule)> {
     extract(text, &Options::default()).map(|found| (found.text.into_owned(), found.rule))
 }
 
-/// Texts of the pieces that rules look for, in any order, so that every state of every scanner is
-/// met.
+/// Texts made of the pieces that rules look for, in any order, so that every state of every scanner
+/// is reached.
 fn texts() -> impl Strategy<Value = String> {
     const PIECES: &[&str] = &[
         "\\boxed{",
@@ -116,49 +116,53 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4_000))]
 
     #[test]
-    fn a_span_is_visible_text_and_an_answer_is_never_empty(text in texts(), options in options()) {
+    fn returns_visible_spans_and_non_empty_answers(text in texts(), options in options()) {
         let found = extract(&text, &options);
         prop_assert_eq!(&found, &extract(&text, &options));
         if let Some(found) = found {
             prop_assert!(text.get(found.span.clone()).is_some());
             prop_assert!(!found.text.is_empty());
             let parts = reasoning::visible(&text, options.think_open);
-            prop_assert!(parts.iter().any(|part| part.start <= found.span.start && found.span.end <= part.end));
+            let span = &found.span;
+            let is_visible = parts
+                .iter()
+                .any(|part| part.start <= span.start && span.end <= part.end);
+            prop_assert!(is_visible);
         }
     }
 
     #[test]
-    fn a_span_holds_what_was_extracted_but_for_markup(text in texts(), options in options()) {
+    fn returns_span_that_contains_the_answer(text in texts(), options in options()) {
         if let Some(found) = extract(&text, &options) {
-            let place = &text[found.span.clone()];
+            let source = &text[found.span.clone()];
             if let Cow::Borrowed(slice) = found.text {
-                prop_assert!(place.contains(slice));
+                prop_assert!(source.contains(slice));
             }
-            // Joiners, signs and units are spelled anew; digits stand as they were written, in
-            // their order.
-            let mut written = place.chars().filter(|c| c.is_numeric());
+            // Joiners, signs and units are rewritten. Digits stay as written, in order.
+            let mut written = source.chars().filter(|c| c.is_numeric());
             let raised = |c: char| match c { '²' => '2', '³' => '3', other => other };
             for digit in found.text.chars().filter(|c| c.is_numeric()) {
-                prop_assert!(written.any(|c| c == digit || raised(c) == digit), "{} in {place}", found.text);
+                let is_written = written.any(|c| c == digit || raised(c) == digit);
+                prop_assert!(is_written, "{} in {source}", found.text);
             }
         }
     }
 
     #[test]
-    fn any_text_can_be_read(text in any::<String>(), options in options()) {
+    fn accepts_any_text(text in any::<String>(), options in options()) {
         let found = extract(&text, &options);
         prop_assert!(found.is_none_or(|found| found.span.end <= text.len()));
     }
 
     #[test]
-    fn what_was_only_thought_is_no_answer(thought in "[a-z0-9 ={}$]{0,40}") {
+    fn ignores_reasoning(thought in "[a-z0-9 ={}$]{0,40}") {
         let text = format!("<think>{thought} \\boxed{{41}}");
         prop_assert_eq!(extract(&text, &Options::default()), None);
     }
 }
 
 #[test]
-fn a_box_beats_every_other_rule_wherever_it_stands() {
+fn prefers_boxes_to_every_other_rule() {
     for rest in [
         "The final answer is $7$.",
         "<answer>7</answer>",
@@ -177,7 +181,7 @@ fn a_box_beats_every_other_rule_wherever_it_stands() {
 }
 
 #[test]
-fn an_answer_that_is_not_given_is_not_found() {
+fn finds_no_answer_where_none_is_stated() {
     for text in [
         "",
         " ",
@@ -198,7 +202,7 @@ fn an_answer_that_is_not_given_is_not_found() {
 }
 
 #[test]
-fn tags_and_hashes_are_read_to_their_end() {
+fn reads_whole_tags_and_hashes() {
     for (text, answer, rule) in [
         ("Some <answer>77</answer> more 8", "77", Rule::AnswerTag),
         ("<ANSWER> $x = 3$ </ANSWER >", "x = 3", Rule::AnswerTag),
@@ -229,7 +233,7 @@ fn tags_and_hashes_are_read_to_their_end() {
 }
 
 #[test]
-fn letters_count_only_where_the_task_is_multiple_choice() {
+fn reads_letters_only_for_multiple_choice() {
     let choices = Options {
         choices: true,
         ..Options::default()
@@ -264,7 +268,7 @@ fn letters_count_only_where_the_task_is_multiple_choice() {
 }
 
 #[test]
-fn modes_narrow_what_counts() {
+fn restricts_rules_by_mode() {
     let boxed = Options {
         mode: Mode::Boxed,
         ..Options::default()
@@ -282,7 +286,7 @@ fn modes_narrow_what_counts() {
 }
 
 #[test]
-fn an_unmarked_answer_stands_in_the_end_of_the_text() {
+fn reads_unmarked_answers_only_near_the_end() {
     let prose = "so it goes on and on. ".repeat(5_000);
     assert_eq!(read(&format!("The answer is 7. {prose}")), None);
     assert_eq!(
@@ -298,7 +302,7 @@ fn an_unmarked_answer_stands_in_the_end_of_the_text() {
             "{marked}"
         );
     }
-    // A number that began before the end of the text is not read from its middle.
+    // A number that starts before the last 64 KiB is not read from its middle.
     assert_eq!(read(&"1".repeat(100_000)), None);
     assert_eq!(
         read(&format!("{} 7", "1".repeat(100_000)))
@@ -308,9 +312,9 @@ fn an_unmarked_answer_stands_in_the_end_of_the_text() {
     );
 }
 
-/// Work that grows with the square of the text would not end here in a person's timeout.
+/// Work that is quadratic in the length of the text would run for minutes here.
 #[test]
-fn one_mark_without_end_is_read_in_one_go() {
+fn reads_repeated_marks_in_linear_time() {
     for mark in [
         "$",
         "$$",

@@ -1,13 +1,13 @@
-//! Calls that nothing marks: they are the whole of what is visible. What only looks a little like a
-//! call is prose.
+//! Reads calls without marks. They must be the whole visible text. Text that only resembles a call
+//! is prose.
 
 use assay_core::extraction::fences::{blocks, fences};
 
-use super::scan::{Bare, Scan};
+use super::scan::{ParsedCall, Scan};
 use super::{Form, json, python};
 use crate::json::Broken;
 
-/// Reads a part that may be calls and nothing else.
+/// Reads a part that may consist of calls.
 pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     unwrap_fence(scan);
     scan.skip_space();
@@ -27,7 +27,8 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// A text that is one fenced block of no form's own is what stands in the block.
+/// If the text is one fenced block, its content is read instead. Blocks of a form of their own,
+/// such as `tool_code`, are left to [`marked`](super::marked).
 fn unwrap_fence(scan: &mut Scan<'_, '_>) {
     let text = scan.rest();
     let fences = fences(text);
@@ -41,13 +42,14 @@ fn unwrap_fence(scan: &mut Scan<'_, '_>) {
     }
 }
 
+/// Calls as JSON.
 fn in_json(scan: &mut Scan<'_, '_>) {
     let start = scan.at;
     let read = json::values(scan, Form::Json).and_then(|_| {
         if scan.is_at_end() {
             Ok(())
         } else {
-            Err(scan.broken("something stands behind the calls"))
+            Err(scan.broken("unexpected text after the calls"))
         }
     });
     if let Err(broken) = read {
@@ -56,16 +58,17 @@ fn in_json(scan: &mut Scan<'_, '_>) {
     }
 }
 
+/// Calls as Python, such as `[f(a=1)]`.
 fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     let start = scan.at;
     let text = scan.rest();
     let mut reader = python::Reader::new(text);
     let read = reader.calls().and_then(|calls| {
-        let behind = Broken::new(reader.at(), "something stands behind the calls");
+        let trailing = Broken::new(reader.at(), "unexpected text after the calls");
         if text[reader.at()..].trim().is_empty() {
             Ok(calls)
         } else {
-            Err(behind)
+            Err(trailing)
         }
     });
     match read {
@@ -78,11 +81,12 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
                 }
             }
         }
-        // Brackets and a name are also how prose and links begin.
+        // Prose and links may also start with brackets and a name, so the name of a tool is
+        // required.
         Err(broken) => {
-            let named =
+            let is_call =
                 python::called_name(text.trim_start_matches('[').trim_start()).is_some_and(is_tool);
-            if named {
+            if is_call {
                 scan.finish();
                 scan.malformed(Form::Pythonic, start, broken.within(start));
             }
@@ -90,8 +94,8 @@ fn in_python(scan: &mut Scan<'_, '_>, is_tool: &dyn Fn(&str) -> bool) {
     }
 }
 
-/// A tool's name on a line of its own, and JSON behind it (GLM 4); between several stands
-/// `<|assistant|>`.
+/// Calls that have the name of a tool on its own line, followed by JSON (GLM 4). Several calls are
+/// separated by `<|assistant|>`.
 fn named_lines(scan: &mut Scan<'_, '_>) {
     loop {
         let start = scan.at;
@@ -107,25 +111,26 @@ fn named_lines(scan: &mut Scan<'_, '_>) {
     }
 }
 
+/// One call of [`named_lines`].
 fn named_line(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), Broken> {
     let name = scan
         .take_until("\n")
-        .ok_or_else(|| Broken::new(start, "expected a tool's name on its line"))?
+        .ok_or_else(|| Broken::new(start, "expected the name of a tool on its own line"))?
         .trim();
     scan.skip_space();
     let at = scan.at;
     let arguments = json::arguments(scan.take_json()?, at)?;
     let another = scan.rest().trim_start().starts_with("<|assistant|>");
     if !another && !scan.is_at_end() {
-        return Err(scan.broken("something stands behind the call"));
+        return Err(scan.broken("unexpected text after the call"));
     }
     scan.call(
         Form::Glm,
         start,
-        Bare {
+        ParsedCall {
             name: name.to_owned(),
             arguments,
-            ..Bare::default()
+            ..ParsedCall::default()
         },
     )
 }
