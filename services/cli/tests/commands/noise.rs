@@ -72,7 +72,7 @@ fn lists_explains_and_validates_policies() {
     assert_fails(
         folder.path(),
         &["policies", "--check", "bad.json"],
-        "no estimator is named `ppo`",
+        "unknown estimator `ppo`",
     );
     let judge = r#"{"appeals":[{"judge":{"type":"maths"},"negatives":1}]}"#;
     std::fs::write(folder.path().join("judge.json"), judge).unwrap();
