@@ -1,4 +1,4 @@
-//! `duplicate-id`: two rows have the same id, so their rollouts and findings cannot be told apart.
+//! `duplicate-id`: two rows have the same id, so their rollouts and findings are mixed up.
 
 use std::collections::HashSet;
 
