@@ -372,7 +372,7 @@ impl ChannelGrids {
     }
 }
 
-impl Channel {
+impl ChannelGrid {
     fn summary(&mut self, judged: u32, passes: u32) -> Summary {
         let posterior = || {
             self.grid.posterior(

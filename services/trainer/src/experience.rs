@@ -231,7 +231,7 @@ impl Experience {
                 },
             ))
         });
-        let advantages = advantage.of(&samples, &prompts.collect())?;
+        let advantages = advantage.compute(&samples, &prompts.collect())?;
         let mut rows = Vec::new();
         let mut next = advantages.values.iter().zip(&advantages.keep);
         for (at, (group, marks)) in all() {

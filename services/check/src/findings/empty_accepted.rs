@@ -1,7 +1,7 @@
-//! `empty-accepted`: a completion without a word passes.
+//! `empty-accepted`: an empty completion passes.
 
 use super::{Code, Severity, Sink, passed};
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
 pub(super) const CODE: Code = Code {
@@ -10,13 +10,13 @@ pub(super) const CODE: Code = Code {
     title: "an empty completion passes",
 };
 
-pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
+pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
     if passed(row, |purpose| purpose == Purpose::Empty).is_some() {
-        sink.tell(
+        sink.add(
             &CODE,
-            &row.place,
+            &row.location,
             &row.key,
-            "an empty completion passes; say more of what is right".to_owned(),
+            "an empty completion passes; make the task stricter".to_owned(),
         );
     }
 }

@@ -1,10 +1,10 @@
-//! `field-missing`: a row lacks a column that its task is made of. Told by
-//! [`task_refused::look`](super::task_refused::look).
+//! `field-missing`: a row lacks a column that its task needs. Reported by
+//! [`task_refused::check`](super::task_refused::check).
 
 use super::{Code, Severity};
 
 pub(crate) const CODE: Code = Code {
     name: "field-missing",
     severity: Severity::Error,
-    title: "the row lacks what its task is made of",
+    title: "a column that the task needs is missing",
 };

@@ -1,24 +1,24 @@
-//! `mutant-accepted`: a completion that is wrong whatever the task passes.
+//! `mutant-accepted`: a completion that is wrong for any task passes.
 
 use super::{Code, Severity, Sink, passed};
-use crate::examined::Examined;
+use crate::graded_row::GradedRow;
 use crate::probes::Purpose;
 
 pub(super) const CODE: Code = Code {
     name: "mutant-accepted",
     severity: Severity::Error,
-    title: "a completion that is wrong on purpose passes",
+    title: "a deliberately wrong completion passes",
 };
 
-pub(super) fn look(row: &Examined, sink: &mut Sink<'_>) {
-    if let Some((Purpose::Mutant(what), _)) =
+pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {
+    if let Some((Purpose::Mutant(description), _)) =
         passed(row, |purpose| matches!(purpose, Purpose::Mutant(_)))
     {
-        sink.tell(
+        sink.add(
             &CODE,
-            &row.place,
+            &row.location,
             &row.key,
-            format!("{what} passes; the tests say too little of what is right"),
+            format!("{description} passes; make the task stricter"),
         );
     }
 }

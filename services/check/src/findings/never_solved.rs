@@ -1,4 +1,4 @@
-//! `never-solved`: no rollout of a row is right, so that none says more than another. Seen by
+//! `never-solved`: no rollout of a row is right, so its group has no learning signal. Reported by
 //! [`always_solved`](super::always_solved).
 
 use super::{Code, Severity};

@@ -1,4 +1,4 @@
-//! `row-not-readable`: what stands at a place is no row. Told by the check as it reads.
+//! `row-not-readable`: a row cannot be read. Reported while reading the file.
 
 use super::{Code, Severity};
 

@@ -1,10 +1,10 @@
-//! `task-not-made`: the template fails on a row, or makes something else than a task. Told by
-//! [`task_refused::look`](super::task_refused::look).
+//! `task-not-made`: the template fails on a row, or its result is not a task. Reported by
+//! [`task_refused::check`](super::task_refused::check).
 
 use super::{Code, Severity};
 
 pub(crate) const CODE: Code = Code {
     name: "task-not-made",
     severity: Severity::Error,
-    title: "the template makes no task of the row",
+    title: "the template cannot make a task of the row",
 };

@@ -558,7 +558,7 @@ async fn operators_draw_and_decide_and_the_interval_moves() {
     assert_eq!(report.checks, [40, 0]);
     // All negatives were looked at: of 15 right answers 10 were refused.
     let rho1 = report.rho1.unwrap().estimate;
-    assert!(rho1.interval.holds(10.0 / 15.0), "{rho1:?}");
+    assert!(rho1.interval.contains(10.0 / 15.0), "{rho1:?}");
     // What an operator picks says nothing of the others.
     let picked = fixture.memory.grades()[0].grade;
     fixture

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_policy::{PolicyModel, PolicyModelOptions};
-use assay_problems::Tokens;
+use assay_problems::CharacterTokenizer;
 use assay_trainer::config::Config;
 use assay_weights::save;
 use candle_core::Device;
@@ -25,8 +25,8 @@ pub(crate) fn run(init: &Init) -> anyhow::Result<Ended> {
         }
         None => printable(),
     };
-    let tokens = Tokens::new(alphabet);
-    let config = shape(init.shape, init.family, tokens.count());
+    let tokenizer = CharacterTokenizer::new(alphabet);
+    let config = shape(init.shape, init.family, tokenizer.count());
     let policy = PolicyModel::draw(
         config,
         &Device::Cpu,
@@ -38,11 +38,11 @@ pub(crate) fn run(init: &Init) -> anyhow::Result<Ended> {
     policy.save(&init.output)?;
     save::bytes(
         &init.output.join("tokenizer.json"),
-        tokens.tokenizer().as_bytes(),
+        tokenizer.tokenizer().as_bytes(),
     )?;
     save::bytes(
         &init.output.join("tokenizer_config.json"),
-        tokens.config(POSITIONS).as_bytes(),
+        tokenizer.config(POSITIONS).as_bytes(),
     )?;
     Ok(Ended::Done)
 }
