@@ -8,7 +8,7 @@ use assay_core::Hash;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::policy::read::number;
+use crate::policy::read::format_number;
 
 /// An entry of a policy's `appeals`: which verdicts are sent to which judge.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,7 +91,10 @@ impl Appeals {
             if !(0.0..=1.0).contains(&share) {
                 return wrong(
                     field,
-                    &format!("`{field}` must be from 0 to 1; found {}", number(share)),
+                    &format!(
+                        "`{field}` must be from 0 to 1; found {}",
+                        format_number(share)
+                    ),
                 );
             }
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::policy::read::number;
+use crate::policy::read::format_number;
 
 /// Error rates of a verifier under class-conditional noise (arXiv 2510.00915): the probability of
 /// a wrong verdict depends only on whether the answer is right.
@@ -26,7 +26,7 @@ impl TryFrom<Unchecked> for Rates {
     type Error = String;
     fn try_from(rates: Unchecked) -> Result<Self, String> {
         Self::new(rates.rho0, rates.rho1).ok_or_else(|| {
-            let (rho0, rho1) = (number(rates.rho0), number(rates.rho1));
+            let (rho0, rho1) = (format_number(rates.rho0), format_number(rates.rho1));
             format!("`rho0` and `rho1` must be from 0 to 1; found {rho0} and {rho1}")
         })
     }
