@@ -1,4 +1,4 @@
-//! How pages look: on narrow screens, in the dark, with hostile texts.
+//! Layout of pages: narrow screens, dark mode, hostile texts.
 
 use serde_json::{Value, json};
 
@@ -56,7 +56,7 @@ async fn no_page_is_wider_than_the_window() {
     service.stop().await;
 }
 
-/// The least contrast of a text with what is behind it, by the formula of WCAG 2, and that text.
+/// The least contrast of a text with its background, by the formula of WCAG 2, and that text.
 const CONTRAST: &str = r"
     const channel = (c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
     const parse = (text) => text.match(/[\d.]+/g).map(Number);

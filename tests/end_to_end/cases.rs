@@ -1,4 +1,4 @@
-//! Every grader of the table has a file of golden cases, and holds it through the engine.
+//! Every grader of the table has a file of golden cases and passes them through the engine.
 
 use std::path::{Path, PathBuf};
 
@@ -36,11 +36,7 @@ async fn every_grader_passes_its_golden_cases() {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert!(
-            cases.len() >= 20,
-            "`{}` is too thin to hold a grader",
-            file.display()
-        );
+        assert!(cases.len() >= 20, "`{}` has too few cases", file.display());
         hold(node.engine(), &cases).await;
     }
     node.stop().await;

@@ -1,4 +1,4 @@
-//! Documents say what the code does.
+//! Documents match the code.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The pages on policies, channels and statistics name everything that the code has, and what they
-//! show can be used.
+//! The pages on policies, channels and statistics cover everything in the code, and their
+//! examples are valid.
 
 use assay_correction::policy::FUNCTIONS;
 use assay_correction::prompts::{Allocation, Strategy, Suggest};
@@ -11,7 +11,7 @@ use crate::documents::document;
 const POLICIES: &str = "docs/POLICIES.md";
 const STATISTICS: &str = "docs/STATISTICS.md";
 
-/// Fails for the first name that does not stand in backticks in the document.
+/// Fails for the first name that the document does not mention in backticks.
 fn explains<'n>(path: &str, names: impl IntoIterator<Item = &'n str>) {
     let page = document(path);
     for name in names {
@@ -80,8 +80,8 @@ fn every_setting_of_suggest_is_explained() {
     explains(STATISTICS, names.map(String::as_str));
 }
 
-/// An object of the page is an item, a result, or a policy; so a slip in the name of a section is
-/// no way out.
+/// An object of the page is an item, a result, or a policy, so that a misspelt section is
+/// detected.
 #[test]
 fn every_documented_policy_is_valid() {
     let mut policies = 0;

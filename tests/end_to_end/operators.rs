@@ -1,4 +1,4 @@
-//! The operator pages and the document on them say the same.
+//! The operator pages match their document.
 
 use std::fs;
 use std::path::Path;

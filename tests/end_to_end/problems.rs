@@ -1,4 +1,4 @@
-//! Problems made by rule, graded by a node: solutions earn 1, other completions nothing, in every
+//! Generated problems, graded by a node: solutions score 1 and other completions 0, in every
 //! family.
 
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Checks of datasets are kept as they were sent.
+//! Dataset checks are stored as sent.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! A record that `assay-fill` writes is one that the service reads, counts and replays as its own.
+//! The service reads, counts and replays a record that `assay-fill` generated.
 
 use std::path::Path;
 use std::sync::Arc;

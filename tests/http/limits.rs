@@ -1,4 +1,4 @@
-//! What is too much, too odd or too broken gets its documented answer, and the service stays up.
+//! Oversized, unusual and malformed requests get documented replies, and the service stays up.
 
 use axum::body::Body;
 use http::Request;

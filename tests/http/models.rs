@@ -1,5 +1,5 @@
-//! Reward models of a whole node: real networks with weights out of nothing, asked by many at once,
-//! replaced while they answer.
+//! Reward models of a whole node: real networks with random weights, used by many clients at once
+//! and replaced meanwhile.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{Got, Service, service_with};
 
-/// A node with every kind of model, which keeps no answers: each is computed.
+/// A node with every kind of model and without a cache.
 async fn models() -> (Service, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut config = assay_tests::models::write(folder.path()).unwrap();

@@ -16,7 +16,7 @@ async fn post(service: &Service, path: &str, body: &Value) -> Got {
         .await
 }
 
-/// An answer to 3/8 by a grader that is told to refuse fractions.
+/// An answer of 3/8 for a grader that is configured to reject fractions.
 fn handicapped(at: usize, answer: &str) -> Value {
     let mut item = item("3/8", &format!("\\boxed{{{answer}}}"));
     item["id"] = json!(format!("i{at}"));
@@ -45,7 +45,7 @@ fn appealed(mut batch: Value, share: f64) -> Value {
     batch
 }
 
-/// A service that looks at its channels before each batch.
+/// A service that reloads its channels before each batch.
 async fn attentive() -> Service {
     service_with(|config| config.channels.refresh_seconds = 0.0).await
 }
@@ -53,7 +53,7 @@ async fn attentive() -> Service {
 #[tokio::test]
 async fn appeals_detect_and_overturn_a_handicapped_grader() {
     let service = attentive().await;
-    // A third of the right answers is refused: 40 of 120 in each batch of 180.
+    // A third of the correct answers is rejected: 40 of 120 in each batch of 180.
     let first = service
         .grade(&appealed(answers(40, 80, 60), 0.5))
         .await
@@ -74,10 +74,7 @@ async fn appeals_detect_and_overturn_a_handicapped_grader() {
             .filter(|result| result["appeal"]["overturned"] == true)
             .collect::<Vec<_>>()
     };
-    assert!(
-        overturned(&first).is_empty(),
-        "nothing is known of the channel yet"
-    );
+    assert!(overturned(&first).is_empty(), "the channel has no data yet");
     let found = overturned(&second);
     assert!(found.len() > 5, "{}", found.len());
     for result in &found {

@@ -1,5 +1,5 @@
-//! The pages under `/ui`: every one answers, escapes what is hostile and refuses what is written
-//! wrong.
+//! The pages under `/ui`: every page loads, escapes hostile texts and rejects invalid
+//! parameters.
 
 use axum::body::Body;
 use http::Request;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{Got, Service, batch, item, service, service_with};
 
-/// What completions, names and answers try.
+/// Hostile texts for completions, names and answers.
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}\u{0}\u{1b}[2J&lt;";
 
@@ -107,7 +107,7 @@ async fn every_page_renders_without_grades_and_with_a_run() {
     );
     let grade = text(&service, &format!("/ui/grades/{}", ids[7])).await;
     assert!(
-        grade.contains("<mark title=\"what was graded\">0.35</mark>"),
+        grade.contains("<mark title=\"graded part\">0.35</mark>"),
         "{grade}"
     );
     assert!(
@@ -168,7 +168,7 @@ async fn escapes_hostile_texts_in_pages() {
             !html.contains("<script>alert") && !html.contains("<img src=x"),
             "{page}"
         );
-        // A list sends what it was given; what is seen of it stands beside.
+        // A list field keeps the given value in its form; the displayed text is next to it.
         let html: String = html
             .split(" value=\"")
             .map(|part| part.split_once('"').map_or(part, |(_, rest)| rest))
@@ -363,7 +363,7 @@ async fn replays_and_adjudicates_a_grade() {
     let path = format!("/ui/grades/{}", ids[7]);
     let again = send(&service, &format!("{path}/replay"), "", &[]).await;
     let html = String::from_utf8_lossy(&again.bytes);
-    assert!(html.contains("Graded again, it is the same"), "{html}");
+    assert!(html.contains("Replay: same result"), "{html}");
     let said = send(
         &service,
         &format!("{path}/adjudicate"),
@@ -371,7 +371,7 @@ async fn replays_and_adjudicates_a_grade() {
         &[],
     )
     .await;
-    assert_eq!(location(&said), format!("{path}#words"));
+    assert_eq!(location(&said), format!("{path}#adjudications"));
     let html = text(&service, &path).await;
     assert!(
         html.contains("it is</bdi>") && html.contains("not drawn"),

@@ -1,4 +1,4 @@
-//! Programs over HTTP: graded, and only run in the format of a peer.
+//! Programs over HTTP: graded, and executed in the format of an emulated server.
 
 use axum::body::Body;
 use http::Request;

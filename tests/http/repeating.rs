@@ -1,4 +1,4 @@
-//! One answer to one idempotency key.
+//! One reply for each idempotency key.
 
 use crate::fixtures::{batch, item, service, service_with};
 

@@ -1,4 +1,4 @@
-//! Reward models on a whole node: pairs are kept in its record; without a model, every name is
+//! Reward models on a whole node: pairs are stored in its record; without a model, every name is
 //! unknown.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Every grade is a stored, queryable, replayable fact.
+//! Grades are stored, listed and replayed.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What queries are graded as.
+//! Verdicts of queries.
 
 use assay_core::Outcome;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! What a node does on the server: databases are made once and dropped when there are too many,
-//! connections end.
+//! What a node does on the server: builds databases once, drops the least recently used ones,
+//! closes connections.
 
 use std::sync::Arc;
 

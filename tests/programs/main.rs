@@ -16,7 +16,7 @@ use assay_worker::program::{
 };
 use assay_worker::{WorkerError, WorkerOptions, WorkerPool};
 
-/// Longest wait for one answer: far above any, on any machine.
+/// Timeout of a request, far above the time that any takes.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The image folder of this user.

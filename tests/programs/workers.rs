@@ -10,8 +10,8 @@ use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
 use crate::{ask, compile, images, pool, request, run};
 
-/// A pool whose workers can be distinguished from those of other tests: its image folder is a link of
-/// its own.
+/// A pool whose workers can be distinguished from those of other tests: its image folder is a link
+/// of its own.
 pub(crate) fn marked_pool(count: usize) -> (WorkerPool, tempfile::TempDir, std::path::PathBuf) {
     marked_pool_with(count, u32::MAX)
 }

@@ -1,6 +1,6 @@
-//! Owns the tests that meet the house as a user does, and what they share. No product code.
+//! Owns the end-to-end tests and their fixtures. No product code.
 
-pub mod beside;
+pub mod compared;
 pub mod filling;
 pub mod models;
 pub mod processes;

@@ -1,5 +1,5 @@
-//! Documents as the service grades them: verdict, score and evidence of whole completions, and
-//! inputs made to be slow.
+//! Grades whole completions and checks verdict, score and evidence, also for
+//! inputs designed to be slow.
 
 use std::future::Future;
 use std::pin::Pin;

@@ -442,6 +442,7 @@ proptest! {
         prop_assert_eq!((train.len() + held_out.len()) as u64, family.size());
         let n = usize::try_from(seed % train.len() as u64).unwrap();
         let skipped = family.problems(Split::Train, seed, round).nth(n);
-        prop_assert_eq!(skipped.map(|problem| problem.key).as_ref(), train.get(n));
+        let skipped = skipped.map(|problem| problem.key);
+        prop_assert_eq!(skipped.as_ref(), train.get(n));
     }
 }

@@ -1,9 +1,9 @@
-//! What a statement leaves to chance: rows that tie where only some of them are taken.
+//! Finds nondeterminism in a statement: ties of which a limit takes only some.
 
 use super::lex::{Token, tokens};
 use crate::task::Dialect;
 
-/// Window functions that tell apart rows that tie.
+/// Window functions that distinguish tied rows.
 const NUMBERING: &[&str] = &[
     "row_number",
     "ntile",
@@ -14,7 +14,7 @@ const NUMBERING: &[&str] = &[
     "nth_value",
 ];
 
-/// Functions whose value nobody knows before.
+/// Functions with random values.
 const RANDOM: &[&str] = &[
     "random",
     "randomblob",
@@ -22,18 +22,18 @@ const RANDOM: &[&str] = &[
     "uuid_generate_v4",
 ];
 
-/// Whether a statement draws numbers at random.
+/// Whether a statement calls a random function.
 pub(crate) fn is_random(sql: &str, dialect: Dialect) -> bool {
     let all = tokens(sql, dialect);
     all.windows(2)
         .any(|pair| pair[1].text == "(" && RANDOM.iter().any(|function| pair[0].is(function)))
 }
 
-/// The statement with its ties in another order, and in the reverse of that; `None` where it takes
+/// The statement with its ties in another order, and in the reverse of that; `None` if it takes
 /// no part of a tie.
 ///
-/// Reading tables backwards does not show this: where a statement sorts, SQLite reads forwards all
-/// the same.
+/// Scanning tables backwards does not show this: if a statement sorts, SQLite scans forwards
+/// anyway.
 pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
     let all = tokens(sql, dialect);
     let mut places: Vec<usize> = (0..all.len())

@@ -1,11 +1,11 @@
-//! The order a statement asks for: its `ORDER BY` outside all parentheses, and how to tell which of
+//! The order of a statement: its `ORDER BY` outside all parentheses, and how to find which of
 //! its rows are ties.
 
 use super::LONGEST;
 use super::lex::{Kind, Token, tokens};
 use crate::task::Dialect;
 
-/// What a statement says about the order of its rows.
+/// The order of the rows of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ordering {
     /// The statement with one more column: equal for rows that tie, growing from one tie to the
@@ -13,9 +13,9 @@ pub(crate) struct Ordering {
     pub(crate) ranked: Vec<String>,
     /// The same without a limit on rows, where there is one.
     pub(crate) unlimited: Vec<String>,
-    /// The terms as they are written, without direction.
+    /// The source of the terms, without direction.
     terms: Vec<Vec<String>>,
-    /// The columns as they are written, without names; `None` where a star hides how many there
+    /// The source of the columns, without aliases; `None` if a star hides how many there
     /// are.
     items: Option<Vec<Item>>,
 }
@@ -28,10 +28,10 @@ struct Item {
     name: Option<String>,
 }
 
-/// Words that end the terms of an `ORDER BY`.
+/// Keywords that end the terms of an `ORDER BY`.
 const AFTER_TERMS: &[&str] = &["limit", "offset", "fetch", "for"];
 
-/// Words that end the columns of a `SELECT`.
+/// Keywords that end the columns of a `SELECT`.
 const AFTER_COLUMNS: &[&str] = &[
     "from",
     "where",
@@ -97,7 +97,7 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
         .map_or(sql.len(), |token| token.span.start);
     let items = columns(sql, &split(&all, begin, end));
     let (mut ranked, mut unlimited) = (Vec::new(), Vec::new());
-    // A rank beside the columns would change what is distinct.
+    // A rank column would change which rows are distinct.
     if !distinct {
         for inside in [false, true] {
             if let Some(over) = resolved_terms(sql, &terms, items.as_deref(), inside) {

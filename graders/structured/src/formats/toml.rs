@@ -1,5 +1,5 @@
-//! TOML by the `toml` crate. Numbers keep their digits, dates and times are strings; what JSON has
-//! no number for is refused.
+//! TOML, parsed by the `toml` crate. Numbers keep their digits, dates and times are strings;
+//! numbers that JSON lacks are rejected.
 
 use assay_documents::json::MAX_DEPTH;
 use assay_documents::{Broken, Json};
@@ -33,19 +33,21 @@ fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, Broken> {
     let broken = |reason: String| Broken::new(inside.span().start, reason);
     let is_collection = matches!(inside.get_ref(), DeValue::Array(_) | DeValue::Table(_));
     if is_collection && depth == MAX_DEPTH {
-        return Err(broken(format!("it nests deeper than {MAX_DEPTH} levels")));
+        return Err(broken(format!(
+            "the document nests deeper than {MAX_DEPTH} levels"
+        )));
     }
     match inside.get_ref() {
         DeValue::String(text) => Ok(Json::Text(text.clone().into_owned())),
         DeValue::Integer(number) if number.radix() == 10 => decimal(number.as_str())
             .map(Json::Number)
-            .ok_or_else(|| broken("the number is none".to_owned())),
+            .ok_or_else(|| broken("invalid number".to_owned())),
         DeValue::Integer(number) => numbers::in_base_ten(number.as_str(), number.radix())
             .map(Json::Number)
             .map_err(broken),
         DeValue::Float(number) => decimal(number.as_str())
             .map(Json::Number)
-            .ok_or_else(|| broken("JSON has no such number".to_owned())),
+            .ok_or_else(|| broken("JSON cannot represent this number".to_owned())),
         DeValue::Boolean(value) => Ok(Json::Bool(*value)),
         DeValue::Datetime(time) => Ok(Json::Text(time.to_string())),
         DeValue::Array(elements) => elements

@@ -297,7 +297,7 @@ impl Drawing {
                 let (x, y) = (plot.x(*step), plot.y(*mean));
                 self.put(format_args!(
                     "<circle class=\"s{}\" cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"/>",
-                    at % COLOURS
+                    index % COLOURS
                 ));
             }
             points => {

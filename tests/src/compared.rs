@@ -1,5 +1,5 @@
-//! Timing this service beside a Python package: processor time on both sides, each side the best of
-//! rounds taken in turns.
+//! Times this service and a Python package: processor time on both sides, each the best of
+//! alternating rounds.
 
 use std::hint::black_box;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ pub fn best<const N: usize>(best: &mut [f64; N], found: [f64; N]) {
 /// of the `cpu` lane, and whether it is correct.
 ///
 /// # Errors
-/// When a verdict is another one.
+/// If a verdict differs from the expected one.
 pub fn graded(items: &[(&dyn Prepared, &Item, bool)], times: usize) -> anyhow::Result<f64> {
     let context = GradeContext::default();
     let begun = cpu_of_this();

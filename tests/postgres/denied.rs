@@ -1,4 +1,4 @@
-//! Statements that reach for more than a query needs: each is refused, and nothing of it stays.
+//! Statements that do more than a query needs: each is denied and leaves no trace.
 
 use serde_json::json;
 
@@ -158,7 +158,7 @@ async fn rejects_statements_that_reach_beyond_a_query() {
     let long = format!("select '{}'", "x".repeat(100_000));
     hold(&service.node, &gold, &[(&long, "length_limit")]).await;
 
-    // Nothing of it stays.
+    // None of them left a trace.
     let databases = service.server.ask(
         "postgres",
         "select datname from pg_database where datname ~ '^assay_[0-9a-f]{40}$'",

@@ -1,30 +1,31 @@
-//! What a gold compares with: rows that matter are those on either side of its constants.
+//! Extracts the constants that a gold compares with: rows on either side of them distinguish
+//! queries.
 
 use crate::statement::{Kind, Token, tokens};
 use crate::task::Dialect;
 
-/// Most constants of one kind that are kept.
+/// Most constants of one kind.
 const MOST: usize = 64;
 
-/// The constants of some statements, and what stands close to them.
+/// The constants of some statements, and values close to them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Constants {
     pub(crate) integers: Vec<i64>,
     pub(crate) reals: Vec<f64>,
     pub(crate) texts: Vec<Mined>,
-    /// The most rows that a `LIMIT` or `OFFSET` speaks of.
+    /// The largest `LIMIT` or `OFFSET`.
     pub(crate) limit: usize,
 }
 
-/// A text, and the constant it was made of: it belongs where that one does.
+/// A text, and the constant it was derived from, which determines its columns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Mined {
     pub(crate) text: String,
     pub(crate) of: String,
 }
 
-/// Mines statements for constants.
-pub(crate) fn mine<'a>(
+/// Extracts the constants of statements.
+pub(crate) fn constants_of<'a>(
     statements: impl IntoIterator<Item = &'a str>,
     dialect: Dialect,
 ) -> Constants {
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn function_arguments_are_not_constants() {
-        let found = mine(
+        let found = constants_of(
             ["select strftime('%Y', a), round(b, 2) from t where a in ('x') and (b > 7)"],
             Dialect::Sqlite,
         );
@@ -239,7 +240,7 @@ mod tests {
 
     #[test]
     fn parentheses_end_function_arguments() {
-        let found = mine(
+        let found = constants_of(
             ["select f(g(1), 2, (3)) + 4 from t where (a) > 5) and f(6"],
             Dialect::Sqlite,
         );
@@ -248,7 +249,7 @@ mod tests {
 
     #[test]
     fn large_constants_stay_finite() {
-        let found = mine(
+        let found = constants_of(
             ["select a from t where a > 1.7e308 and a < 1e400"],
             Dialect::Sqlite,
         );
@@ -259,7 +260,7 @@ mod tests {
     fn generates_neighbours_of_constants() {
         let sql =
             "select a-1 from t where a > 30 and b = -2.5 and c like '%x_' and d = 'Ann' limit 7";
-        let found = mine([sql], Dialect::Sqlite);
+        let found = constants_of([sql], Dialect::Sqlite);
         assert_eq!(found.integers, [1, 0, 2, 30, 29, 31]);
         assert!(
             found.reals.contains(&-2.5)

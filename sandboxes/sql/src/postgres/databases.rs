@@ -1,14 +1,14 @@
-//! Which databases were made and used, in what order, and of what.
+//! Remembers which databases were built and used, in which order, and from which scripts.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Bytes of scripts that are kept, to make a database again that was dropped.
+/// Bytes of scripts that are stored to rebuild dropped databases.
 const SCRIPTS: usize = 256 << 20;
 
-/// Databases this node made or found.
+/// Databases that this node built or found.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct KnownDatabases {
     uses: u64,
     bytes: usize,
     databases: HashMap<String, Database>,
@@ -19,8 +19,8 @@ struct Database {
     scripts: Arc<[String]>,
 }
 
-impl Kept {
-    /// Notes a use; whether the database is known.
+impl KnownDatabases {
+    /// Records a use; returns whether the database is known.
     pub(super) fn use_again(&mut self, name: &str) -> bool {
         self.uses += 1;
         let uses = self.uses;
@@ -30,7 +30,7 @@ impl Kept {
             .is_some()
     }
 
-    /// Notes a database that was made.
+    /// Records a database that was built.
     pub(super) fn add(&mut self, name: &str, scripts: &[String]) {
         self.uses += 1;
         let database = Database {
@@ -56,7 +56,7 @@ impl Kept {
         }
     }
 
-    /// What a database was made of.
+    /// The scripts of a database.
     pub(super) fn scripts(&self, name: &str) -> Option<Arc<[String]>> {
         self.databases
             .get(name)
@@ -79,14 +79,14 @@ mod tests {
 
     #[test]
     fn evicts_the_least_recently_used_image() {
-        let mut kept = Kept::default();
+        let mut known = KnownDatabases::default();
         for name in ["a", "b", "c"] {
-            kept.add(name, &["create table t(x int)".to_owned()]);
+            known.add(name, &["create table t(x int)".to_owned()]);
         }
-        assert!(kept.use_again("a") && !kept.use_again("d"));
+        assert!(known.use_again("a") && !known.use_again("d"));
         let mut names = ["a", "b", "c", "other", "older"].map(str::to_owned);
-        kept.sort(&mut names);
+        known.sort(&mut names);
         assert_eq!(names, ["other", "older", "b", "c", "a"]);
-        assert!(kept.scripts("b").is_some() && kept.scripts("other").is_none());
+        assert!(known.scripts("b").is_some() && known.scripts("other").is_none());
     }
 }
