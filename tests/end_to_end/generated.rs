@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_check::findings::{ALL, Severity};
+use assay_check::findings::ALL;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -89,7 +89,10 @@ fn table_of_settings() {
     let mut table = "| setting | default | meaning |\n|---|---|---|\n".to_owned();
     let mut section = String::new();
     for line in assay_node::Config::default().to_toml().lines() {
-        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+        if let Some(name) = line
+            .strip_prefix('[')
+            .and_then(|line| line.strip_suffix(']'))
+        {
             name.clone_into(&mut section);
         } else if let Some((key, value)) = line.split_once(" = ") {
             let meaning = comment(&section, key);
@@ -103,15 +106,6 @@ fn table_of_settings() {
 #[test]
 fn pages_of_findings() {
     for code in ALL {
-        let severity = match code.severity {
-            Severity::Error => "Error",
-            Severity::Warning => "Warning",
-        };
-        let page = format!(
-            "# `{}`\n\n{severity}.\n\n## What is found\n\n{}\n\n## Why it matters\n\n{}\n\n## What \
-             to do\n\n{}\n",
-            code.name, code.found, code.why, code.remedy
-        );
-        assert_document(&format!("docs/findings/{}.md", code.name), &page);
+        assert_document(&format!("docs/findings/{}.md", code.name), &code.page());
     }
 }

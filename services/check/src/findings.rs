@@ -60,6 +60,38 @@ pub struct Code {
     pub severity: Severity,
     /// Short description, in a clause.
     pub title: &'static str,
+    /// When it is found, as Markdown.
+    pub found: &'static str,
+    /// Its effect on training, as Markdown.
+    pub why: &'static str,
+    /// How to resolve it, as Markdown.
+    pub remedy: &'static str,
+    /// An example, as Markdown.
+    pub example: Option<&'static str>,
+}
+
+impl Code {
+    /// The page of the documentation on this code, as Markdown.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let severity = match self.severity {
+            Severity::Error => "Error",
+            Severity::Warning => "Warning",
+        };
+        let mut page = format!("# `{}`\n\n{severity}: {}.\n", self.name, self.title);
+        let sections = [
+            ("What is found", Some(self.found)),
+            ("Why it matters", Some(self.why)),
+            ("What to do", Some(self.remedy)),
+            ("Example", self.example),
+        ];
+        for (heading, text) in sections {
+            if let Some(text) = text {
+                page.push_str(&format!("\n## {heading}\n\n{text}\n"));
+            }
+        }
+        page
+    }
 }
 
 /// All codes, in the order of the documentation.

@@ -115,7 +115,7 @@ fn walk(weights: impl Iterator<Item = (usize, f32)> + Clone, number: f64) -> Opt
 mod tests {
     use super::*;
 
-    /// Probabilities 0.5, 0.3, 0.2.
+    /// Logits with the probabilities 0.3, 0.5 and 0.2.
     fn logits() -> Vec<f32> {
         [0.3f32, 0.5, 0.2].map(f32::ln).to_vec()
     }

@@ -13,6 +13,13 @@ pub(super) const CODE: Code = Code {
     name: "always-solved",
     severity: Severity::Warning,
     title: "every rollout is right",
+    found: "\
+At least four rollouts of the row were graded, and all of them are right.",
+    why: "\
+A group without differences has no advantages: its rollouts cost time and teach nothing.",
+    remedy: "\
+Leave the row out while the model solves it, or make it harder.",
+    example: None,
 };
 
 /// Minimum number of rollouts for a finding.

@@ -8,6 +8,16 @@ pub(super) const CODE: Code = Code {
     name: "conflicting-golds",
     severity: Severity::Error,
     title: "an earlier row has the same question and a different gold",
+    found: "\
+An earlier row has the same question and a different gold. Golds of `math` tasks are compared in
+their normal form, and numbers by value. Programs are not compared: different tests for the same
+prompt do not contradict each other.",
+    why: "\
+At least one of the golds is wrong.",
+    remedy: "\
+Correct or drop the wrong row. If both golds are right, add what distinguishes the questions to the
+prompts.",
+    example: None,
 };
 
 /// Whether different golds of this type contradict each other. Different tests of a program do not.

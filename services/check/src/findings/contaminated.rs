@@ -8,6 +8,13 @@ pub(super) const CODE: Code = Code {
     name: "contaminated",
     severity: Severity::Error,
     title: "the prompt occurs in the benchmark",
+    found: "\
+At least half of the 8-word sequences of the prompt occur in the benchmark given with `--against`.",
+    why: "\
+A model that was trained on the benchmark scores better on it than it should.",
+    remedy: "\
+Drop the row. The message contains the share. A share near one half may come from a common phrase.",
+    example: None,
 };
 
 /// Minimum share of 8-word sequences that occur in the benchmark, as in Tulu 3 (arXiv 2411.15124,

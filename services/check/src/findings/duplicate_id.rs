@@ -11,6 +11,13 @@ pub(super) const CODE: Code = Code {
     name: "duplicate-id",
     severity: Severity::Error,
     title: "an earlier row of the dataset has the same id",
+    found: "\
+An earlier row of the same dataset has the same id.",
+    why: "\
+Rollouts, baselines and statistics of the two rows are mixed up.",
+    remedy: "\
+Give each row its own id.",
+    example: None,
 };
 
 /// Ids of the rows so far.

@@ -8,6 +8,13 @@ pub(super) const CODE: Code = Code {
     name: "empty-accepted",
     severity: Severity::Error,
     title: "an empty completion passes",
+    found: "\
+An empty completion passes. Tasks of `tools` that expect no call are not reported.",
+    why: "\
+A model learns to answer nothing.",
+    remedy: "\
+Make the task stricter, for example with an expected value or more tests.",
+    example: None,
 };
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

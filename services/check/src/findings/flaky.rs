@@ -11,6 +11,15 @@ pub(super) const CODE: Code = Code {
     name: "flaky",
     severity: Severity::Error,
     title: "the same completion gets different verdicts",
+    found: "\
+The same completion was graded several times (`--repeats`) with different verdicts or scores.
+Nothing is taken from a cache.",
+    why: "\
+Rewards depend on chance.",
+    remedy: "\
+Remove random values and unordered results from the task. Queries on a PostgreSQL server have time
+limits, so their verdicts may vary. If verdicts of any other grader vary, report a bug.",
+    example: None,
 };
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

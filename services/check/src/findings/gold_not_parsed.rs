@@ -10,6 +10,18 @@ pub(super) const CODE: Code = Code {
     name: "gold-not-parsed",
     severity: Severity::Error,
     title: "the grader cannot parse the gold",
+    found: "\
+The grader cannot parse the gold, or the gold needs more work than the step budget allows.",
+    why: "\
+Every rollout of the row is `ungradable`.",
+    remedy: "\
+Write the gold as LaTeX, plain ASCII or words. If the gold is empty, check how the dataset was made.",
+    example: Some(
+        "\
+```text
+{\"answer\": \"\\\\frac{3}{\"}
+```",
+    ),
 };
 
 pub(super) fn applies(fault: &Fault) -> bool {

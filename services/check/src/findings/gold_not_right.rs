@@ -8,6 +8,27 @@ pub(super) const CODE: Code = Code {
     name: "gold-not-right",
     severity: Severity::Error,
     title: "the gold does not pass its own task",
+    found: "\
+The gold, written as a completion, does not pass its own task.
+
+| type | completion |
+|---|---|
+| `math` | the gold in a box |
+| `sql` | the query in a fenced block |
+| `code` | the `reference` in a fenced block |
+| `tools` | the expected calls in the form of the task, with and without optional arguments |
+| `structured` | the expected value as a document |",
+    why: "\
+Right rollouts may be graded as wrong.",
+    remedy: "\
+Look for prose around the gold, a stray backslash, a gold with two answers, or options that
+contradict the gold (`form`, `units`, `extract`).",
+    example: Some(
+        "\
+```text
+{\"answer\": \"185\\\\\"}
+```",
+    ),
 };
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

@@ -11,6 +11,14 @@ pub(super) const CODE: Code = Code {
     name: "mixed-answers",
     severity: Severity::Warning,
     title: "the gold is of a different kind than nearly all others",
+    found: "\
+Of at least 20 `math` golds, 95 % or more are of one kind (numbers, letters, words or expressions),
+and this gold is of another kind. Datasets with more varied golds are not reported.",
+    why: "\
+The gold may come from another column, or have another unit or language.",
+    remedy: "\
+Check the gold.",
+    example: None,
 };
 
 /// Minimum number of golds for a finding.

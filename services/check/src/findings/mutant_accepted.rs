@@ -8,6 +8,21 @@ pub(super) const CODE: Code = Code {
     name: "mutant-accepted",
     severity: Severity::Error,
     title: "a deliberately wrong completion passes",
+    found: "\
+A deliberately wrong completion passes: another number or letter, a program that does nothing, a
+program whose tested function returns a constant or its first argument, a query without rows, calls
+of other tools or with other arguments, or a document with other values.",
+    why: "\
+A model finds the wrong completion sooner than the right one.",
+    remedy: "\
+Add tests that reject the mutant named in the message, or make the task stricter. If the mutant is
+right, for example because the program should return that constant, add the finding to a baseline.",
+    example: Some(
+        "\
+```text
+assert smaller(1, 2) == 1  # the only test, so returning the first argument passes
+```",
+    ),
 };
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

@@ -7,4 +7,11 @@ pub(super) const CODE: Code = Code {
     name: "never-solved",
     severity: Severity::Warning,
     title: "no rollout is right",
+    found: "\
+At least four rollouts of the row were graded, and none of them is right.",
+    why: "\
+A group without differences has no advantages. A wrong gold has the same effect.",
+    remedy: "\
+Check the gold. If it is right, keep the row for a stronger model.",
+    example: None,
 };

@@ -8,6 +8,13 @@ pub(super) const CODE: Code = Code {
     name: "refusal-accepted",
     severity: Severity::Error,
     title: "a refusal passes",
+    found: "\
+The completion \"I'm sorry, but I can't help with that request.\" passes.",
+    why: "\
+A model learns to refuse.",
+    remedy: "\
+Make the task stricter. For example, without a schema any text is a valid YAML document.",
+    example: None,
 };
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

@@ -10,6 +10,19 @@ pub(super) const CODE: Code = Code {
     name: "solution-fails",
     severity: Severity::Error,
     title: "the reference solution does not pass",
+    found: "\
+The reference solution of the dataset, or the `reference` of a `code` task, does not pass.",
+    why: "\
+The solution or the task is wrong. In both cases, right rollouts may be graded as wrong.",
+    remedy: "\
+The message contains the verdict. For programs, check whether a test needs a package, a file or more
+work than the limits allow.",
+    example: Some(
+        "\
+```text
+{\"solution\": \"It is 6 * 8 = 46, so \\\\boxed{46}.\", \"answer\": \"48\"}
+```",
+    ),
 };
 
 /// Start of the fault message of the `code` grader about the `reference` of a task.

@@ -8,6 +8,19 @@ pub(crate) const CODE: Code = Code {
     name: "task-refused",
     severity: Severity::Error,
     title: "the grader rejects the task",
+    found: "\
+The grader rejects the task: an unknown field, a number where a text is needed, an empty list, or an
+unknown `type`. The message contains the JSON pointer of the field.",
+    why: "\
+A request with this task is rejected as a whole, with all its items.",
+    remedy: "\
+Correct the field. [GRADERS.md](../GRADERS.md) lists the options of each grader.",
+    example: Some(
+        "\
+```text
+{\"task\": {\"type\": \"math\", \"answer\": 7}}
+```",
+    ),
 };
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

@@ -8,6 +8,20 @@ pub(super) const CODE: Code = Code {
     name: "task-ungradable",
     severity: Severity::Error,
     title: "the content of the task is invalid, so its rollouts cannot be graded",
+    found: "\
+The grader accepts the fields of the task, but their content is invalid: a gold query that fails or
+has no result, an invalid schema, an expected call that violates the schema of its tool, or an
+assertion that does not compile.",
+    why: "\
+Every rollout of the row is `ungradable`.",
+    remedy: "\
+Correct the part of the task that the message names.",
+    example: Some(
+        "\
+```text
+select name from a_table_that_does_not_exist
+```",
+    ),
 };
 
 pub(super) fn check(row: &GradedRow, sink: &mut Sink<'_>) {

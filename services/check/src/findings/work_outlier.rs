@@ -13,6 +13,14 @@ pub(super) const CODE: Code = Code {
     name: "work-outlier",
     severity: Severity::Warning,
     title: "grading takes far more work than for other rows",
+    found: "\
+Grading the gold or the solution takes at least 2,000 times the work that 90 % of the rows of the
+same type need. Work is counted, not timed, so the finding is the same on all machines.",
+    why: "\
+One such row delays a whole batch.",
+    remedy: "\
+Make the tests smaller, or set `limits` in the task.",
+    example: None,
 };
 
 /// Minimum number of rows for a finding.

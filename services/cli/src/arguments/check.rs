@@ -45,8 +45,11 @@ fn finding_code(text: &str) -> Result<String, String> {
 #[derive(Debug, Args)]
 pub(crate) struct Check {
     /// JSON lines, JSON, CSV, TSV or Parquet files, or `hf://ORG/NAME[@REVISION][/PATH]`
-    #[arg(required = true, value_name = "DATASET")]
+    #[arg(required_unless_present = "explain", value_name = "DATASET")]
     pub(crate) datasets: Vec<String>,
+    /// Print the documentation of a finding and exit
+    #[arg(long, value_name = "CODE", value_parser = finding_code, exclusive = true)]
+    pub(crate) explain: Option<String>,
     /// Template that makes tasks of rows [default: the `task` column]
     #[arg(long, alias = "task", value_name = "NAME|FILE|JSON")]
     pub(crate) template: Option<String>,

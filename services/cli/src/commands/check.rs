@@ -2,11 +2,13 @@
 
 mod reports;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
 use std::sync::Arc;
 
 use anyhow::Context;
+use assay_check::findings;
 use assay_check::reports::Format;
 use assay_check::{Baseline, Benchmark, Dataset, Options, Report, Rollouts};
 use assay_client::hub::datasets::{self, DatasetName, FetchedDataset};
@@ -21,6 +23,10 @@ use crate::exit::CommandStatus;
 use crate::progress::Progress;
 
 pub(crate) fn run(file: Option<&Path>, arguments: &Check) -> anyhow::Result<CommandStatus> {
+    if let Some(code) = arguments.explain.as_deref().and_then(findings::code) {
+        write!(std::io::stdout().lock(), "{}", code.page())?;
+        return Ok(CommandStatus::Done);
+    }
     // A check records no grades, because its completions are probes and not rollouts.
     let mut settings = vec![("store", "database", String::new().into())];
     if let Some(jobs) = arguments.jobs {

@@ -633,6 +633,16 @@ fn finds_tests_that_check_nothing() {
 }
 
 #[test]
+fn explains_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let explained = assay(folder.path(), &["check", "--explain", "weak-checks"]);
+    assert!(explained.status.success(), "{explained:?}");
+    let page = text(&explained.stdout);
+    assert!(page.starts_with("# `weak-checks`\n\nWarning: "), "{page}");
+    assert!(page.contains("\n## What to do\n"), "{page}");
+}
+
+#[test]
 fn server_stores_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let (_server, base) = serve(folder.path());

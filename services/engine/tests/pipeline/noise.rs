@@ -174,7 +174,7 @@ async fn a_judge_that_may_err_overturns_only_when_it_is_right_often_enough() {
         .reason
         .clone()
         .unwrap();
-    assert!(reason.contains("less than 0.999"), "{reason}");
+    assert!(reason.contains("below the required 0.999"), "{reason}");
 }
 
 #[tokio::test]

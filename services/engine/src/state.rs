@@ -1,5 +1,5 @@
-//! What all batches of a node share: graders, record, clock, workers, caches, doors; and what
-//! bounds them.
+//! The state that all batches of a node share (graders, record, clock, worker threads, caches,
+//! admission), and the limits of a node.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,34 +12,33 @@ use tokio_util::task::TaskTracker;
 
 use crate::admission::Admission;
 use crate::cache::Caches;
-use crate::idempotency::InFlight;
-use crate::ledger::{ChannelSettings, Known};
+use crate::channel_cache::{ChannelCache, ChannelSettings};
+use crate::idempotency::KeysInFlight;
 use crate::metrics;
 use crate::policy::Policies;
-use crate::workers::Workers;
+use crate::worker_threads::WorkerThreads;
 
-/// What bounds a node. None of it changes a verdict but `completion_bytes`.
+/// Limits of a node. Only `completion_bytes` can change a verdict.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Worker threads.
     pub workers: usize,
-    /// Items admitted at once, over all batches.
+    /// Items of all batches that are admitted at the same time.
     pub items_in_flight: usize,
-    /// Bytes of memory that all request bodies together may take, raw and parsed.
+    /// Bytes of memory that all request bodies together may use, raw and parsed.
     pub body_bytes_in_flight: usize,
-    /// Longest completion a grader is shown, in bytes; longer ones are `too_long`.
+    /// Longest completion in bytes that is graded; longer ones are `too_long`.
     pub completion_bytes: usize,
-    /// Bytes of prepared tasks kept.
+    /// Bytes of prepared tasks that are cached.
     pub prepared_bytes: u64,
-    /// Bytes of outcomes kept.
+    /// Bytes of outcomes that are cached.
     pub outcome_bytes: u64,
-    /// Items at once in the lane of workers. A few more than workers: while one item compares, another
-    /// runs.
+    /// Items that use the sandbox lane at the same time: a few more than there are sandbox workers,
+    /// so that one item runs while another is compared.
     pub in_workers: usize,
-    /// Items at once in each other lane that waits for others.
+    /// Items that use each of the device and remote lanes at the same time.
     pub waiting: usize,
-    /// Longest wait for a streaming client to read on. Meanwhile its batch holds room that others
-    /// wait for.
+    /// Longest wait for a streaming client to read. Its batch occupies capacity meanwhile.
     pub delivery: Duration,
 }
 
@@ -59,50 +58,53 @@ impl Default for Limits {
     }
 }
 
-/// What an engine is put together from.
+/// The parts of an engine.
 pub struct EngineParts {
-    /// The graders, in the order they are shown.
+    /// The graders, in the order in which they are listed.
     pub graders: GraderTable,
-    /// The record; without one nothing is recorded and replies say so.
+    /// The record; without one, nothing is recorded and results have `recorded: false`.
     pub store: Option<Arc<dyn Store>>,
-    /// Where the time comes from.
+    /// The source of time.
     pub clock: Arc<dyn Clock>,
-    /// Where ids come from.
+    /// The source of ids.
     pub ids: Ids,
-    /// What bounds it.
+    /// Its limits.
     pub limits: Limits,
     /// Policies by name.
     pub policies: Policies,
-    /// How rates of channels are estimated.
+    /// How error rates of channels are estimated.
     pub channels: ChannelSettings,
 }
 
-pub(crate) struct Shared {
+/// The state of an engine, shared by its clones and its batches.
+pub(crate) struct EngineState {
     pub(crate) graders: GraderTable,
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) ids: Ids,
     pub(crate) limits: Limits,
     pub(crate) admission: Arc<Admission>,
-    pub(crate) workers: Workers,
+    pub(crate) workers: WorkerThreads,
     pub(crate) caches: Caches,
     pub(crate) tasks: TaskTracker,
-    /// Cancelled when the time to finish has ended: items that are not graded by then fail with a
-    /// retryable error.
+    /// Cancelled when the grace period of a shutdown ends: items that are not graded by then fail
+    /// with a retryable error.
     pub(crate) stopping: CancellationToken,
-    pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) keys_in_flight: Arc<KeysInFlight>,
     pub(crate) policies: Policies,
-    pub(crate) known: Known,
-    /// Held while an operator draws or decides: both look at what was drawn and decided before.
+    pub(crate) channel_cache: ChannelCache,
+    /// Locked while an operator draws or adjudicates a grade, because both depend on earlier draws
+    /// and adjudications.
     pub(crate) operators: tokio::sync::Mutex<()>,
-    /// Held while pairs are collected: which of them are new is looked up before they are kept.
+    /// Locked while pairs are collected, because known pairs are looked up before new ones are
+    /// recorded.
     pub(crate) pairs: tokio::sync::Mutex<()>,
-    sandbox: Arc<Semaphore>,
-    device: Arc<Semaphore>,
-    remote: Arc<Semaphore>,
+    sandbox_permits: Arc<Semaphore>,
+    device_permits: Arc<Semaphore>,
+    remote_permits: Arc<Semaphore>,
 }
 
-impl Shared {
+impl EngineState {
     pub(crate) fn start(parts: EngineParts) -> std::io::Result<Self> {
         let EngineParts {
             graders,
@@ -114,7 +116,8 @@ impl Shared {
             channels,
         } = parts;
         metrics::describe();
-        let lane = |wide: usize| Arc::new(Semaphore::new(wide.clamp(1, Semaphore::MAX_PERMITS)));
+        let lane =
+            |permits: usize| Arc::new(Semaphore::new(permits.clamp(1, Semaphore::MAX_PERMITS)));
         Ok(Self {
             graders,
             store,
@@ -125,28 +128,28 @@ impl Shared {
             ),
             clock,
             ids,
-            workers: Workers::start(limits.workers)?,
+            workers: WorkerThreads::start(limits.workers)?,
             caches: Caches::new(limits.prepared_bytes, limits.outcome_bytes),
             tasks: TaskTracker::new(),
             stopping: CancellationToken::new(),
-            in_flight: Arc::new(InFlight::default()),
+            keys_in_flight: Arc::new(KeysInFlight::default()),
             policies,
-            known: Known::new(channels),
+            channel_cache: ChannelCache::new(channels),
             operators: tokio::sync::Mutex::new(()),
             pairs: tokio::sync::Mutex::new(()),
-            sandbox: lane(limits.in_workers),
-            device: lane(limits.waiting),
-            remote: lane(limits.waiting),
+            sandbox_permits: lane(limits.in_workers),
+            device_permits: lane(limits.waiting),
+            remote_permits: lane(limits.waiting),
             limits,
         })
     }
 
-    /// The bound on items at once in a lane that waits.
+    /// The semaphore that limits the items in a lane.
     pub(crate) fn lane_permits(&self, lane: Lane) -> Arc<Semaphore> {
         Arc::clone(match lane {
-            Lane::Cpu | Lane::Sandbox => &self.sandbox,
-            Lane::Device => &self.device,
-            Lane::Remote => &self.remote,
+            Lane::Cpu | Lane::Sandbox => &self.sandbox_permits,
+            Lane::Device => &self.device_permits,
+            Lane::Remote => &self.remote_permits,
         })
     }
 }

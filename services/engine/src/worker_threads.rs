@@ -1,7 +1,7 @@
-//! Worker threads, one for each core, apart from the async runtime, served fairly between callers.
+//! Worker threads outside the async runtime, one per core, shared fairly between callers.
 //!
-//! Each caller has its own lane; workers take one job from each lane in turn, so that a caller with
-//! ten thousand jobs waiting delays another caller's one job by at most one job a caller.
+//! Each caller has its own queue, and workers take one job from each queue in turn. A caller with
+//! ten thousand queued jobs therefore delays another caller's job by at most one job.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,64 +10,64 @@ use std::thread::JoinHandle;
 
 pub(crate) type Job = Box<dyn FnOnce() + Send>;
 
-/// Stack of a worker. Readers are bounded to a depth of 256; this is room to spare, and only
-/// touched pages cost memory.
+/// Bytes of a worker's stack. Parsers are limited to a depth of 256, which needs far less; pages
+/// that are not touched use no memory.
 const STACK_BYTES: usize = 16 << 20;
 
-pub(crate) struct Workers {
-    shared: Arc<Shared>,
+pub(crate) struct WorkerThreads {
+    jobs: Arc<SharedQueue>,
     threads: Mutex<Vec<JoinHandle<()>>>,
     count: usize,
 }
 
 #[derive(Default)]
-struct Shared {
+struct SharedQueue {
     queue: Mutex<FairQueue>,
     ready: Condvar,
 }
 
 #[derive(Default)]
 struct FairQueue {
-    lanes: VecDeque<(Arc<str>, VecDeque<Job>)>,
+    callers: VecDeque<(Arc<str>, VecDeque<Job>)>,
     closed: bool,
 }
 
 impl FairQueue {
     fn push(&mut self, caller: &Arc<str>, jobs: impl IntoIterator<Item = Job>) {
-        match self.lanes.iter_mut().find(|(name, _)| name == caller) {
-            Some((_, lane)) => lane.extend(jobs),
+        match self.callers.iter_mut().find(|(name, _)| name == caller) {
+            Some((_, queue)) => queue.extend(jobs),
             None => self
-                .lanes
+                .callers
                 .push_back((Arc::clone(caller), jobs.into_iter().collect())),
         }
     }
 
     fn pop(&mut self) -> Option<Job> {
-        let (caller, mut lane) = self.lanes.pop_front()?;
-        let job = lane.pop_front();
-        if !lane.is_empty() {
-            self.lanes.push_back((caller, lane));
+        let (caller, mut queue) = self.callers.pop_front()?;
+        let job = queue.pop_front();
+        if !queue.is_empty() {
+            self.callers.push_back((caller, queue));
         }
         job
     }
 }
 
-impl Workers {
-    /// Starts `count` workers, at least one.
+impl WorkerThreads {
+    /// Starts `count` worker threads, at least one.
     pub(crate) fn start(count: usize) -> std::io::Result<Self> {
         let count = count.max(1);
-        let shared = Arc::new(Shared::default());
+        let jobs = Arc::new(SharedQueue::default());
         let threads = (0..count)
             .map(|number| {
-                let shared = Arc::clone(&shared);
+                let jobs = Arc::clone(&jobs);
                 std::thread::Builder::new()
                     .name(format!("assay-worker-{number}"))
                     .stack_size(STACK_BYTES)
-                    .spawn(move || work(&shared))
+                    .spawn(move || run_jobs(&jobs))
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self {
-            shared,
+            jobs,
             threads: Mutex::new(threads),
             count,
         })
@@ -77,10 +77,10 @@ impl Workers {
         self.count
     }
 
-    /// Queues jobs of one caller, in order. After [`Workers::stop`] jobs are dropped.
+    /// Queues jobs of one caller in order. After [`WorkerThreads::stop`] jobs are dropped.
     pub(crate) fn submit(&self, caller: &Arc<str>, jobs: Vec<Job>) {
         let mut queue = self
-            .shared
+            .jobs
             .queue
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
@@ -91,51 +91,51 @@ impl Workers {
         queue.push(caller, jobs);
         drop(queue);
         if many {
-            self.shared.ready.notify_all()
+            self.jobs.ready.notify_all()
         } else {
-            self.shared.ready.notify_one()
+            self.jobs.ready.notify_one()
         }
     }
 
-    /// Lets the workers finish what they hold, drops what still waits, and joins them.
+    /// Lets the workers finish their current jobs, drops the queued ones, and joins the threads.
     pub(crate) fn stop(&self) {
         let waiting = {
             let mut queue = self
-                .shared
+                .jobs
                 .queue
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner);
             queue.closed = true;
-            std::mem::take(&mut queue.lanes)
+            std::mem::take(&mut queue.callers)
         };
-        // Dropped outside the lock: a job's own drop may do anything.
+        // Dropped outside the lock, because dropping a job may run arbitrary code.
         drop(waiting);
-        self.shared.ready.notify_all();
+        self.jobs.ready.notify_all();
         let threads =
             std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         let own = std::thread::current().id();
-        // A job may drop the last reference to its engine; its worker cannot wait for itself.
+        // A job may drop the last reference to its engine; a thread cannot join itself.
         for thread in threads
             .into_iter()
             .filter(|thread| thread.thread().id() != own)
         {
-            // A worker catches every panic of a job, so joining cannot fail; if it ever did,
-            // stopping goes on.
+            // Workers catch the panics of jobs, so joining does not fail; if it did, the others are
+            // joined all the same.
             let _ = thread.join();
         }
     }
 }
 
-impl Drop for Workers {
+impl Drop for WorkerThreads {
     fn drop(&mut self) {
         self.stop();
     }
 }
 
-fn work(shared: &Shared) {
+fn run_jobs(jobs: &SharedQueue) {
     loop {
         let job = {
-            let mut queue = shared.queue.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut queue = jobs.queue.lock().unwrap_or_else(PoisonError::into_inner);
             loop {
                 if let Some(job) = queue.pop() {
                     break job;
@@ -143,16 +143,16 @@ fn work(shared: &Shared) {
                 if queue.closed {
                     return;
                 }
-                queue = shared
+                queue = jobs
                     .ready
                     .wait(queue)
                     .unwrap_or_else(PoisonError::into_inner);
             }
         };
-        // Graders are isolated one item at a time elsewhere; this keeps a worker alive through a
-        // slip of our own.
+        // Panics of graders are caught per item elsewhere. This keeps the worker alive if the
+        // engine's own code panics.
         if catch_unwind(AssertUnwindSafe(job)).is_err() {
-            tracing::error!("a job panicked outside any item");
+            tracing::error!("a job of a worker thread panicked outside the grading of an item");
         }
     }
 }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn callers_take_turns() {
+    fn alternates_between_callers() {
         let mut queue = FairQueue::default();
         let (sent, order) = mpsc::channel();
         let job = |name: &'static str| {
@@ -185,8 +185,8 @@ mod tests {
     }
 
     #[test]
-    fn a_panicking_job_costs_no_worker() {
-        let workers = Workers::start(1).unwrap();
+    fn a_worker_survives_a_panicking_job() {
+        let workers = WorkerThreads::start(1).unwrap();
         let (sent, received) = mpsc::channel();
         let caller: Arc<str> = "c".into();
         workers.submit(
@@ -200,14 +200,14 @@ mod tests {
     }
 
     #[test]
-    fn a_job_may_drop_its_workers() {
-        let workers = Arc::new(Workers::start(1).unwrap());
+    fn a_job_may_drop_its_worker_threads() {
+        let workers = Arc::new(WorkerThreads::start(1).unwrap());
         let (sent, received) = mpsc::channel();
         let (go, wait) = mpsc::channel::<()>();
-        let held = Arc::clone(&workers);
+        let clone = Arc::clone(&workers);
         let job = move || {
             wait.recv().unwrap();
-            drop(held);
+            drop(clone);
             sent.send(()).unwrap();
         };
         workers.submit(&"c".into(), vec![Box::new(job)]);
@@ -217,8 +217,8 @@ mod tests {
     }
 
     #[test]
-    fn stopping_drops_what_waits() {
-        let workers = Workers::start(1).unwrap();
+    fn drops_queued_jobs_when_stopped() {
+        let workers = WorkerThreads::start(1).unwrap();
         workers.stop();
         let (sent, received) = mpsc::channel::<()>();
         workers.submit(&"c".into(), vec![Box::new(move || drop(sent))]);

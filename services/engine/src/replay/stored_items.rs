@@ -1,4 +1,4 @@
-//! Items as they were sent, put together again from a row and its bodies.
+//! Reconstructs items from their rows and bodies in the record.
 
 use std::collections::HashMap;
 
@@ -7,24 +7,24 @@ use assay_core::store::Store;
 use assay_core::{Completion, GradeId, Hash, Item, Meta, Task};
 use serde_json::value::RawValue;
 
-use super::{ReplayError, ReplayOptions, refused};
+use super::{ReplayError, ReplayOptions, rejected_task};
 use crate::BatchItem;
 
-/// Reads from the record, each task and prompt once.
-pub(super) struct Shelf<'s> {
+/// Reads items from the record, and each task and prompt only once.
+pub(super) struct StoredItems<'s> {
     store: &'s dyn Store,
-    shared: HashMap<Hash, Body>,
+    cached_bodies: HashMap<Hash, Body>,
 }
 
-impl<'s> Shelf<'s> {
+impl<'s> StoredItems<'s> {
     pub(super) fn new(store: &'s dyn Store) -> Self {
         Self {
             store,
-            shared: HashMap::new(),
+            cached_bodies: HashMap::new(),
         }
     }
 
-    /// A stored row and its item, with `options` set in its task.
+    /// Returns a stored row and its item, with `options` set in its task.
     pub(super) async fn item(
         &mut self,
         id: GradeId,
@@ -35,17 +35,18 @@ impl<'s> Shelf<'s> {
             .grade(id)
             .await?
             .ok_or(ReplayError::NotFound(id))?;
-        let bad = |what: &'static str, reason: String| ReplayError::BadBody { what, reason };
-        let task = self.shared(row.task_hash, "task").await?;
+        let invalid = |what: &'static str, reason: String| ReplayError::BadBody { what, reason };
+        let task = self.cached_body(row.task_hash, "task").await?;
         let text =
-            String::from_utf8(task.content).map_err(|error| bad("task", error.to_string()))?;
-        let mut task = Task::from_json(&text).map_err(|error| bad("task", error.to_string()))?;
+            String::from_utf8(task.content).map_err(|error| invalid("task", error.to_string()))?;
+        let mut task =
+            Task::from_json(&text).map_err(|error| invalid("task", error.to_string()))?;
         if !options.is_empty() {
-            task = task.with_fields(options).map_err(refused)?;
+            task = task.with_fields(options).map_err(rejected_task)?;
         }
         let prompt = match row.prompt_hash {
             Some(hash) => Some(read_completion(
-                self.shared(hash, "prompt").await?,
+                self.cached_body(hash, "prompt").await?,
                 "prompt",
             )?),
             None => None,
@@ -54,7 +55,7 @@ impl<'s> Shelf<'s> {
         let completion = read_completion(completion, "completion")?;
         let meta: Meta = match &row.meta_json {
             Some(json) => {
-                serde_json::from_str(json).map_err(|error| bad("meta", error.to_string()))?
+                serde_json::from_str(json).map_err(|error| invalid("meta", error.to_string()))?
             }
             None => Meta::default(),
         };
@@ -74,12 +75,12 @@ impl<'s> Shelf<'s> {
         Ok((row, item))
     }
 
-    async fn shared(&mut self, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
-        if let Some(body) = self.shared.get(&hash) {
+    async fn cached_body(&mut self, hash: Hash, what: &'static str) -> Result<Body, ReplayError> {
+        if let Some(body) = self.cached_bodies.get(&hash) {
             return Ok(body.clone());
         }
         let body = self.body(hash, what).await?;
-        self.shared.insert(hash, body.clone());
+        self.cached_bodies.insert(hash, body.clone());
         Ok(body)
     }
 
@@ -92,7 +93,7 @@ impl<'s> Shelf<'s> {
 }
 
 fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError> {
-    let bad = |reason: String| ReplayError::BadBody {
+    let invalid = |reason: String| ReplayError::BadBody {
         what: "checks",
         reason,
     };
@@ -100,29 +101,30 @@ fn read_checks(record: &GradeRecord) -> Result<Vec<(String, Task)>, ReplayError>
         return Ok(Vec::new());
     };
     let raw: std::collections::BTreeMap<String, Box<RawValue>> =
-        serde_json::from_str(json).map_err(|error| bad(error.to_string()))?;
+        serde_json::from_str(json).map_err(|error| invalid(error.to_string()))?;
     raw.into_iter()
         .map(|(name, raw)| {
             Ok((
                 name,
-                Task::from_raw(&raw).map_err(|error| bad(error.to_string()))?,
+                Task::from_raw(&raw).map_err(|error| invalid(error.to_string()))?,
             ))
         })
         .collect()
 }
 
 fn read_completion(body: Body, what: &'static str) -> Result<Completion, ReplayError> {
-    let bad = |reason: String| ReplayError::BadBody { what, reason };
+    let invalid = |reason: String| ReplayError::BadBody { what, reason };
     match body.kind {
         BodyKind::Text => {
-            let text = String::from_utf8(body.content).map_err(|error| bad(error.to_string()))?;
+            let text =
+                String::from_utf8(body.content).map_err(|error| invalid(error.to_string()))?;
             Ok(Completion::Text(text.into()))
         }
         BodyKind::Messages => {
-            serde_json::from_slice(&body.content).map_err(|error| bad(error.to_string()))
+            serde_json::from_slice(&body.content).map_err(|error| invalid(error.to_string()))
         }
-        BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => {
-            Err(bad("it is a task, a policy, a pair or a report".to_owned()))
-        }
+        BodyKind::Task | BodyKind::Policy | BodyKind::Pair | BodyKind::Report => Err(invalid(
+            "it is a task, a policy, a pair or a report".to_owned(),
+        )),
     }
 }
