@@ -352,7 +352,7 @@ mod tests {
         );
         assert_eq!(
             value(r#""{/none}""#).unwrap_err(),
-            "nothing stands at `/none`"
+            "no value at `/none`"
         );
         for text in ["{a", "a}", "{a{b}"] {
             assert!(Value::read(&Json::Text(text.to_owned())).is_err(), "{text}");
