@@ -352,7 +352,11 @@ mod tests {
             r#"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#
         );
         assert_eq!(shown("&k a: 1\nb: *k"), r#"{"a":1,"b":"a"}"#);
-        assert!(broken("a: &x [*x]").1.contains("a collection that contains it"));
+        assert!(
+            broken("a: &x [*x]")
+                .1
+                .contains("a collection that contains it")
+        );
     }
 
     #[test]
