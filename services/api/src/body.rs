@@ -71,7 +71,7 @@ where
         headers,
         body,
         kind,
-        Treatment::Refuse(ErrorCode::InvalidField),
+        Treatment::Reject(ErrorCode::InvalidField),
         check,
     )
     .await
