@@ -102,7 +102,7 @@ impl Default for Server {
             head_seconds: limits.connections.head.as_secs(),
             idle_seconds: limits.connections.idle.as_secs(),
             body_pause_seconds: limits.body_pause.as_secs(),
-            body_seconds: limits.body_whole.as_secs(),
+            body_seconds: limits.body_total.as_secs(),
             reply_pause_seconds: limits.connections.reply_pause.as_secs(),
         }
     }

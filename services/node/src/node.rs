@@ -216,7 +216,7 @@ impl Node {
             self.config.sql.postgres_databases
         };
         let connections = ConnectionLimits {
-            most: files::connections(server.connections, self.sandboxes.processes(), pools),
+            max: files::connections(server.connections, self.sandboxes.processes(), pools),
             head: Duration::from_secs(server.head_seconds),
             idle: Duration::from_secs(server.idle_seconds),
             reply_pause: Duration::from_secs(server.reply_pause_seconds),
@@ -227,7 +227,7 @@ impl Node {
             parsed_bytes: server.parsed_bytes,
             batch_items: server.batch_items,
             body_pause: Duration::from_secs(server.body_pause_seconds),
-            body_whole: Duration::from_secs(server.body_seconds),
+            body_total: Duration::from_secs(server.body_seconds),
             connections,
             local_names: server.listen.ip().is_loopback() && !server.insecure,
         };

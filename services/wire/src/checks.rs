@@ -127,7 +127,7 @@ impl CheckReport {
 }
 
 fn check_name(pointer: &str, name: &str) -> Result<(), (String, String)> {
-    is_short(pointer, name, MAX_NAME_BYTES)
+    check_length(pointer, name, MAX_NAME_BYTES)
 }
 
 fn check_length(pointer: &str, text: &str, max: usize) -> Result<(), (String, String)> {
@@ -240,8 +240,8 @@ impl CheckFinding {
     fn check(&self) -> Result<(), (String, String)> {
         check_name("/code", &self.code)?;
         check_name("/dataset", &self.dataset)?;
-        is_short("/key", &self.key, MAX_TEXT_BYTES)?;
-        is_short("/message", &self.message, MAX_TEXT_BYTES)
+        check_length("/key", &self.key, MAX_TEXT_BYTES)?;
+        check_length("/message", &self.message, MAX_TEXT_BYTES)
     }
 }
 

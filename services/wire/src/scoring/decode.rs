@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn replaces_lone_surrogates_input_treatments() {
+    fn replaces_lone_surrogates_in_inputs() {
         let body = r#"{"items":[{"text":"4"},{"text":"\ud83d 5"}]}"#;
         let read = decode_score(body.as_bytes(), &LIMITS).unwrap();
         assert_eq!(read.inputs[1].input, ModelInput::Text("\u{fffd} 5".into()));
