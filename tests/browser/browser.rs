@@ -1,4 +1,4 @@
-//! Chromium driven through its driver: the WebDriver protocol over HTTP, as much of it as the tests
+//! Drives Chromium through chromedriver: the part of the WebDriver protocol that the tests
 //! need.
 
 use std::io::{BufRead, BufReader};
@@ -15,11 +15,11 @@ use serde_json::{Value, json};
 /// Key under which the protocol names an element.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// Longest wait for a page, and the pause between two looks.
+/// Timeout of waits for a page, and the polling interval.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// A browser without a window, and the pages it may ask.
+/// A headless browser, and the origin it may access.
 pub(crate) struct Browser {
     driver: Child,
     client: Client,
@@ -127,7 +127,7 @@ impl Browser {
         found[ELEMENT].as_str().unwrap().to_owned()
     }
 
-    /// What is written in the first element that fits, as it is seen.
+    /// The visible text of the first matching element.
     pub(crate) async fn text(&self, css: &str) -> String {
         let element = self.find(css).await;
         let text = self
@@ -136,7 +136,7 @@ impl Browser {
         text.as_str().unwrap().to_owned()
     }
 
-    /// How many elements fit.
+    /// The number of matching elements.
     pub(crate) async fn count(&self, css: &str) -> usize {
         let found = self
             .post(
@@ -153,7 +153,7 @@ impl Browser {
             .await;
     }
 
-    /// Writes into a field, or presses keys where the focus is.
+    /// Types into a field, or presses keys where the focus is.
     pub(crate) async fn write(&self, css: &str, text: &str) {
         let element = self.find(css).await;
         self.post(
@@ -198,7 +198,7 @@ impl Browser {
             .await;
     }
 
-    /// Waits until a script says so of a page that has been painted: keys pressed before are lost.
+    /// Waits until a script returns true on a painted page: earlier key presses are lost.
     async fn wait(&self, script: &str) {
         let there = format!(
             "if (performance.getEntriesByType('paint').length === 0) return false; {script}"
@@ -221,13 +221,13 @@ impl Browser {
         self.script(&script).await;
     }
 
-    /// What a script returns.
+    /// Runs a script and returns its result.
     pub(crate) async fn script(&self, script: &str) -> Value {
         self.post("/execute/sync", json!({ "script": script, "args": [] }))
             .await
     }
 
-    /// Makes the page so many pixels wide.
+    /// Sets the width of the page in pixels.
     pub(crate) async fn widen(&self, pixels: u32) {
         let size =
             json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": false });
@@ -235,14 +235,14 @@ impl Browser {
             .await;
     }
 
-    /// Lets the system prefer `light` or `dark`.
+    /// Sets the preferred colour scheme, `light` or `dark`.
     pub(crate) async fn prefer(&self, colours: &str) {
         let features =
             json!({ "features": [{ "name": "prefers-color-scheme", "value": colours }] });
         self.command("Emulation.setEmulatedMedia", features).await;
     }
 
-    /// Leaves a picture of the whole page.
+    /// Saves a screenshot of the whole page.
     pub(crate) async fn picture(&self, name: &str) {
         let shot = self
             .command(
@@ -257,7 +257,7 @@ impl Browser {
         std::fs::write(pictures().join(format!("{name}.png")), bytes).unwrap();
     }
 
-    /// Ends the browser. Nothing may stand in its console, and no page may have asked anybody but
+    /// Closes the browser. Asserts that its console is empty and that pages sent requests only to
     /// the service.
     pub(crate) async fn close(self) {
         let console = self.post("/se/log", json!({ "type": "browser" })).await;
@@ -289,8 +289,8 @@ impl Drop for Browser {
     }
 }
 
-/// A client of addresses on this machine. All of this crate's are told which cryptography they
-/// would use, though none does.
+/// A client of local addresses. A TLS provider must be installed although
+/// none is used.
 pub(crate) fn client() -> Client {
     // Another test has installed it already.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -301,13 +301,13 @@ fn pictures() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("browser")
 }
 
-/// The port a driver chose. What it says later is read by nobody and fills no pipe: it says nothing
-/// more.
+/// The port that the driver chose. Its later output is not read; it writes too little to fill the
+/// pipe.
 fn port(driver: &mut Child) -> u16 {
     let lines = BufReader::new(driver.stdout.take().unwrap()).lines();
     let told = lines.map_while(Result::ok).find_map(|line| {
         let (_, port) = line.split_once("successfully on port ")?;
         port.trim_end_matches('.').parse().ok()
     });
-    told.unwrap_or_else(|| panic!("chromedriver ended without telling its port"))
+    told.unwrap_or_else(|| panic!("chromedriver ended without printing its port"))
 }

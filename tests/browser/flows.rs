@@ -1,4 +1,4 @@
-//! What operators do: find out why, look closer, decide.
+//! Workflows of operators: explain a score, inspect a grade, adjudicate.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use crate::browser::Browser;
 use crate::service::Service;
 
 #[tokio::test]
-async fn why_a_completion_got_nothing_is_found_and_it_is_graded_again() {
+async fn explains_a_score_of_zero_and_replays_the_grade() {
     let service = Service::with_run(6).await;
     let browser = Browser::start(&service.address).await;
     browser.open("/ui").await;
@@ -37,15 +37,25 @@ async fn why_a_completion_got_nothing_is_found_and_it_is_graded_again() {
     assert_eq!(browser.text("#completion mark").await, "\\frac{5}{8}");
     browser.picture("grade").await;
     browser.go("p").await;
-    assert!(browser.text("#again").await.contains("it is the same"));
-    assert!(browser.text("#again tbody").await.contains("wrong_answer"));
+    assert!(
+        browser
+            .text("#replayed")
+            .await
+            .contains("Replay: same result")
+    );
+    assert!(
+        browser
+            .text("#replayed tbody")
+            .await
+            .contains("wrong_answer")
+    );
     browser.picture("replayed").await;
     browser.close().await;
     service.stop().await;
 }
 
 #[tokio::test]
-async fn adjudicating_from_the_queue_moves_the_interval_of_the_channel() {
+async fn adjudications_update_the_interval_of_the_channel() {
     let service = Service::with_run(3).await;
     let browser = Browser::start(&service.address).await;
     let interval = async || {
@@ -113,7 +123,7 @@ async fn adjudicating_from_the_queue_moves_the_interval_of_the_channel() {
 }
 
 #[tokio::test]
-async fn a_link_shows_somebody_else_the_same_rows() {
+async fn a_link_reproduces_the_filtered_list() {
     let service = Service::with_run(4).await;
     let browser = Browser::start(&service.address).await;
     browser.open("/ui/grades").await;
@@ -135,7 +145,7 @@ async fn a_link_shows_somebody_else_the_same_rows() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_dataset_is_found_and_told_from_what_was() {
+async fn shows_findings_of_a_dataset_and_what_changed() {
     let service = Service::start().await;
     let mut report = crate::service::check();
     service.post("/v1/checks", &report).await;
@@ -174,7 +184,7 @@ async fn what_is_wrong_with_a_dataset_is_found_and_told_from_what_was() {
 }
 
 #[tokio::test]
-async fn everything_is_reached_by_keys() {
+async fn every_control_is_reachable_by_keyboard() {
     let service = Service::with_run(2).await;
     let browser = Browser::start(&service.address).await;
     browser.open("/ui").await;

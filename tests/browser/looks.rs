@@ -1,4 +1,4 @@
-//! How pages look: on narrow screens, in the dark, with hostile texts.
+//! Layout of pages: narrow screens, dark mode, hostile texts.
 
 use serde_json::{Value, json};
 
@@ -31,7 +31,7 @@ async fn pages(service: &Service) -> Vec<(&'static str, String)> {
 }
 
 #[tokio::test]
-async fn nothing_is_wider_than_the_window() {
+async fn no_page_is_wider_than_the_window() {
     let service = Service::with_run(5).await;
     let browser = Browser::start(&service.address).await;
     for width in [1_000, 400] {
@@ -56,7 +56,7 @@ async fn nothing_is_wider_than_the_window() {
     service.stop().await;
 }
 
-/// The least contrast of a text with what is behind it, by the formula of WCAG 2, and that text.
+/// The least contrast of a text with its background, by the formula of WCAG 2, and that text.
 const CONTRAST: &str = r"
     const channel = (c) => { c /= 255; return c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4; };
     const parse = (text) => text.match(/[\d.]+/g).map(Number);
@@ -81,7 +81,7 @@ const CONTRAST: &str = r"
 ";
 
 #[tokio::test]
-async fn every_text_is_read_in_the_light_and_in_the_dark() {
+async fn every_text_has_enough_contrast_in_both_colour_schemes() {
     let service = Service::with_run(5).await;
     let browser = Browser::start(&service.address).await;
     for colours in ["light", "dark"] {
@@ -105,7 +105,7 @@ async fn every_text_is_read_in_the_light_and_in_the_dark() {
 }
 
 #[tokio::test]
-async fn the_choice_of_colours_is_kept() {
+async fn keeps_the_selected_colour_scheme() {
     let service = Service::with_run(1).await;
     let browser = Browser::start(&service.address).await;
     let paper = async || {
@@ -129,7 +129,7 @@ async fn the_choice_of_colours_is_kept() {
 }
 
 #[tokio::test]
-async fn a_hostile_completion_runs_nothing_and_moves_nothing() {
+async fn a_hostile_completion_runs_no_script_and_keeps_the_layout() {
     let service = Service::start().await;
     let text = "<script>window.hit = 1</script><img src=x onerror='window.hit = \
         2'>\u{202e}mirror\u{1b}[2J <a href='javascript:window.hit=3' class=open>x</a>"

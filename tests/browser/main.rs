@@ -1,7 +1,7 @@
-//! The operator pages in a real browser, without a window: what operators do there, not only that
-//! pages answer.
+//! The operator pages in a headless browser: workflows of operators, not only that
+//! pages load.
 //!
-//! Screenshots are left in `browser/` of the tests' temporary folder, for people to look at.
+//! Screenshots are saved in `browser/` of the tests' temporary folder.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 

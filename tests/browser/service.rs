@@ -1,4 +1,4 @@
-//! A node on a port of its own, with a run to look at.
+//! A node on a free port, with a run to display.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// A node whose rates are read anew for every batch.
+    /// A node that reloads rates for every batch.
     pub(crate) async fn start() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut config: Config =
@@ -44,7 +44,7 @@ impl Service {
         }
     }
 
-    /// The same with a run of some steps, in which right answers become more.
+    /// The same with a run of some steps, in which the share of correct answers grows.
     pub(crate) async fn with_run(steps: u32) -> Self {
         let service = Self::start().await;
         for step in 0..steps {
@@ -106,7 +106,7 @@ pub(crate) fn check() -> Value {
     })
 }
 
-/// Eight groups of four answers: mathematics with a check beside it, programs, documents.
+/// Eight groups of four answers: mathematics with a check, programs, documents.
 fn of_step(step: u32) -> Value {
     let items = (0..32u32).map(|n| {
         let lot = (n * 7 + step * 3) % 10;

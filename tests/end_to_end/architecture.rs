@@ -1,11 +1,12 @@
-//! Dependencies point one way. The table below is the design; any other edge fails.
+//! Dependencies between crates have one direction. The table lists the allowed ones; any other
+//! fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;
 
 use serde_json::Value;
 
-/// Who may depend on whom. Graders share the row `grader`.
+/// Allowed dependencies. Graders share the row `grader`.
 const ARROWS: &[(&str, &[&str])] = &[
     ("assay-core", &[]),
     ("assay-worker", &[]),
@@ -107,13 +108,13 @@ fn row(package: &str, manifest: &str) -> &'static str {
     known.unwrap_or_else(|| {
         assert!(
             manifest.contains("/graders/"),
-            "`{package}` has no row in the table of arrows"
+            "`{package}` has no row in the table of dependencies"
         );
         "grader"
     })
 }
 
-/// The packages of the workspace, as `cargo metadata` tells them.
+/// The packages of the workspace, from `cargo metadata`.
 fn packages() -> Vec<Value> {
     let cargo = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--offline", "--format-version=1"])
@@ -131,7 +132,7 @@ fn dependencies(package: &Value) -> impl Iterator<Item = &Value> {
 }
 
 #[test]
-fn every_dependency_is_an_arrow_of_the_design() {
+fn every_dependency_between_crates_is_allowed() {
     let packages = packages();
     let members: BTreeSet<_> = packages
         .iter()
@@ -156,7 +157,7 @@ fn every_dependency_is_an_arrow_of_the_design() {
 }
 
 #[test]
-fn a_library_stays_in_its_room() {
+fn a_program_cannot_exhaust_the_workers_memory() {
     let packages = packages();
     let only = |library: &str, rooms: &[&str]| {
         for package in &packages {
@@ -166,7 +167,7 @@ fn a_library_stays_in_its_room() {
                 .any(|used| text(used, "name") == library && used["kind"].is_null());
             assert!(
                 !uses || rooms.contains(&name),
-                "`{name}` must not know `{library}`"
+                "`{name}` must not depend on `{library}`"
             );
         }
     };

@@ -1,4 +1,4 @@
-//! Every grader of the table has a file of golden cases, and holds it through the engine.
+//! Every grader of the table has a file of golden cases and passes them through the engine.
 
 use std::path::{Path, PathBuf};
 
@@ -16,7 +16,7 @@ fn cases_of(grader: &str) -> PathBuf {
 }
 
 #[tokio::test]
-async fn every_grader_has_cases_and_holds_them() {
+async fn every_grader_passes_its_golden_cases() {
     let mut config =
         assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
     let models = tempfile::tempdir().unwrap();
@@ -36,11 +36,7 @@ async fn every_grader_has_cases_and_holds_them() {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
-        assert!(
-            cases.len() >= 20,
-            "`{}` is too thin to hold a grader",
-            file.display()
-        );
+        assert!(cases.len() >= 20, "`{}` has too few cases", file.display());
         hold(node.engine(), &cases).await;
     }
     node.stop().await;
@@ -103,7 +99,7 @@ async fn hold(engine: &Engine, cases: &[Case]) {
 }
 
 #[test]
-fn every_spec_keeps_its_word() {
+fn every_grader_matches_its_spec() {
     for grader in crate::graders().iter() {
         let spec = grader.spec();
         let schema: Value = serde_json::from_str(spec.task_schema).unwrap();

@@ -1,4 +1,4 @@
-//! Documents say what the code does.
+//! Documents match the code.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ pub(crate) fn document(name: &str) -> String {
 }
 
 #[test]
-fn the_openapi_document_is_reviewed() {
+fn openapi_document() {
     insta::assert_json_snapshot!(assay_api::document(&crate::graders()));
 }
 
@@ -164,7 +164,7 @@ fn tests_of(folder: &Path, found: &mut BTreeSet<(String, String)>) {
 }
 
 #[test]
-fn every_wall_has_existing_tests() {
+fn every_isolation_mechanism_has_tests() {
     let rows = table_under("## Attacks against walls", &document("docs/SECURITY.md"));
     let (head, attacks) = rows.split_first().unwrap();
     assert!(attacks.len() >= 15, "{} attacks", attacks.len());

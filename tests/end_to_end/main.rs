@@ -1,5 +1,5 @@
-//! The shape of the house: who may depend on whom, and that nothing in the table of graders is
-//! missing a room.
+//! Architecture and end-to-end tests: dependencies between crates, completeness of the table of
+//! graders, documents that match the code.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -10,6 +10,8 @@ mod cases;
 mod check;
 mod documents;
 mod fuzzing;
+mod generated;
+mod language;
 mod noise;
 mod operators;
 mod pages;

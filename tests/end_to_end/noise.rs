@@ -1,9 +1,9 @@
-//! The pages on policies, channels and statistics name everything that the code has, and what they
-//! show can be used.
+//! The pages on policies, channels and statistics cover everything in the code, and their
+//! examples are valid.
 
 use assay_correction::policy::FUNCTIONS;
 use assay_correction::prompts::{Allocation, Strategy, Suggest};
-use assay_correction::{Estimator, Policy, Statistic};
+use assay_correction::{Estimator, PolicyRules, Statistic};
 use serde_json::Value;
 
 use crate::documents::document;
@@ -11,7 +11,7 @@ use crate::documents::document;
 const POLICIES: &str = "docs/POLICIES.md";
 const STATISTICS: &str = "docs/STATISTICS.md";
 
-/// Fails for the first name that does not stand in backticks in the document.
+/// Fails for the first name that the document does not mention in backticks.
 fn explains<'n>(path: &str, names: impl IntoIterator<Item = &'n str>) {
     let page = document(path);
     for name in names {
@@ -80,10 +80,10 @@ fn every_setting_of_suggest_is_explained() {
     explains(STATISTICS, names.map(String::as_str));
 }
 
-/// An object of the page is an item, a result, or a policy; so a slip in the name of a section is
-/// no way out.
+/// An object of the page is an item, a result, or a policy, so that a misspelt section is
+/// detected.
 #[test]
-fn every_policy_that_is_shown_can_be_used() {
+fn every_documented_policy_is_valid() {
     let mut policies = 0;
     for block in blocks(POLICIES, "json") {
         let json: Value = serde_json::from_str(&block)
@@ -91,14 +91,15 @@ fn every_policy_that_is_shown_can_be_used() {
         if json.get("id").is_some() {
             continue;
         }
-        Policy::from_json(&json).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {block}"));
+        PolicyRules::from_json(&json)
+            .unwrap_or_else(|error| panic!("{POLICIES}: {error}: {block}"));
         policies += 1;
     }
     assert!(policies >= 3, "{POLICIES} shows {policies} policies");
 }
 
 #[test]
-fn every_row_of_written_out_functions_can_be_used() {
+fn every_documented_function_of_a_policy_is_valid() {
     let page = document(POLICIES);
     let rows = page
         .lines()
@@ -107,7 +108,7 @@ fn every_row_of_written_out_functions_can_be_used() {
     for row in rows {
         let json = serde_json::from_str(&format!("{{{row}"))
             .unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
-        Policy::from_json(&json).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
+        PolicyRules::from_json(&json).unwrap_or_else(|error| panic!("{POLICIES}: {error}: {row}"));
         written += 1;
     }
     let functions = FUNCTIONS
@@ -121,7 +122,7 @@ fn every_row_of_written_out_functions_can_be_used() {
 }
 
 #[test]
-fn every_configuration_that_is_shown_can_be_used() {
+fn every_documented_configuration_is_valid() {
     let folder = tempfile::tempdir().unwrap();
     for path in [POLICIES, "docs/CHANNELS.md", "docs/OPERATIONS.md"] {
         for block in blocks(path, "toml") {

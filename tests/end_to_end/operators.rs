@@ -1,4 +1,4 @@
-//! The operator pages and the document on them say the same.
+//! The operator pages match their document.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::documents::document as read;
 
 #[test]
-fn every_page_and_key_stands_in_the_document() {
+fn every_page_and_key_is_documented() {
     let document = read("docs/OPERATORS.md");
     let routes = read("services/operators/src/routes.rs");
     let pages = routes.split("get(").count() - 1;
@@ -37,7 +37,7 @@ fn every_page_and_key_stands_in_the_document() {
 }
 
 #[test]
-fn templates_leave_nothing_unescaped_but_charts() {
+fn templates_escape_everything_but_charts() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../services/operators/templates");
     let mut unescaped = Vec::new();
     for file in fs::read_dir(folder).unwrap() {

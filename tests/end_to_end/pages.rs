@@ -1,4 +1,4 @@
-//! Every grader of the table has a page, and the page says what the grader says of itself.
+//! Every grader of the table has a page that matches its specification.
 
 use assay_core::grader::PrepareContext;
 use assay_core::{Spec, Task};
@@ -19,7 +19,7 @@ fn path_of(spec: &Spec) -> String {
     format!("docs/graders/{}.md", spec.name)
 }
 
-/// The headings of a page and what stands under each. Fenced blocks hold no headings.
+/// The headings of a page and the text under each. Fenced blocks contain no headings.
 fn sections(page: &str) -> Vec<(&str, String)> {
     let mut sections: Vec<(&str, String)> = Vec::new();
     let mut fence: Option<&str> = None;
@@ -75,7 +75,7 @@ fn no_section_of_a_page_is_empty() {
         for (heading, text) in sections(&document(&path)) {
             assert!(
                 !text.trim().is_empty(),
-                "{path} says nothing under `{heading}`"
+                "{path} has no text under `{heading}`"
             );
         }
     }
@@ -128,7 +128,7 @@ fn every_option_is_explained() {
 }
 
 #[test]
-fn every_page_shows_a_task_that_its_grader_takes() {
+fn every_example_task_of_a_page_is_valid() {
     let graders = crate::graders();
     for grader in graders.iter() {
         let path = path_of(grader.spec());

@@ -1,4 +1,4 @@
-//! Problems made by rule, graded by a node: solutions earn 1, other completions nothing, in every
+//! Generated problems, graded by a node: solutions score 1 and other completions 0, in every
 //! family.
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use serde_json::json;
 const PROBLEMS: usize = 50;
 
 #[tokio::test]
-async fn solutions_earn_one_and_other_completions_nothing() {
+async fn solutions_score_one_and_other_completions_zero() {
     let config = assay_tests::config(Path::new(env!("CARGO_BIN_EXE_assay-test-worker"))).unwrap();
     let node = Node::start(config).await.unwrap();
     let families = json!([

@@ -1,5 +1,5 @@
-//! The page of the trainer is held to its code: every key of a run's file and every number it
-//! tells.
+//! The page of the trainer matches its code: every key of a run's file and every number that it
+//! reports.
 
 use std::collections::BTreeSet;
 use std::fs;

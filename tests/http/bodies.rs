@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::fixtures::{batch, item, service, service_with};
 
 #[tokio::test]
-async fn packed_bodies_are_unpacked_and_replies_packed_on_wish() {
+async fn decompresses_bodies_and_compresses_replies_on_request() {
     let service = service().await;
     let request = batch((0..50).map(|_| item("1", "1"))).to_string();
     let packed = zstd::encode_all(request.as_bytes(), 1).unwrap();
@@ -29,7 +29,7 @@ async fn packed_bodies_are_unpacked_and_replies_packed_on_wish() {
 }
 
 #[tokio::test]
-async fn other_types_and_encodings_are_refused_by_name() {
+async fn rejects_other_content_types_and_encodings() {
     let service = service().await;
     let request = batch([item("1", "1")]).to_string();
     let got = service

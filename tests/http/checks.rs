@@ -1,4 +1,4 @@
-//! Checks of datasets are kept as they were sent.
+//! Dataset checks are stored as sent.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ async fn kept(service: &Service, report: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn checks_are_listed_newest_first_and_read_back_whole() {
+async fn lists_dataset_checks_newest_first_and_returns_them_whole() {
     let service = service().await;
     let mut sent = Vec::new();
     for rows in 1..=5 {
@@ -72,7 +72,7 @@ async fn checks_are_listed_newest_first_and_read_back_whole() {
 }
 
 #[tokio::test]
-async fn what_is_no_report_is_refused_with_its_place() {
+async fn rejects_malformed_reports_with_a_pointer() {
     let service = service().await;
     let mut without = report(1);
     without["datasets"] = json!([]);
@@ -159,7 +159,7 @@ async fn what_is_no_report_is_refused_with_its_place() {
 }
 
 #[tokio::test]
-async fn without_a_record_there_is_nowhere_to_keep_them() {
+async fn rejects_dataset_checks_without_a_record() {
     let service = service_with(|config| config.store.database = String::new()).await;
     assert_eq!(
         service.post("/v1/checks", &report(1)).await.refusal().1,

@@ -202,7 +202,7 @@ async fn keeps_connections_that_are_worked_on() {
 }
 
 #[tokio::test]
-async fn refuses_bodies_that_stop_and_frees_their_room() {
+async fn rejects_stalled_bodies_and_releases_their_memory() {
     let body = small_batch();
     // As sent and as parsed.
     let room = body.len() + assay_wire::parsed(body.as_bytes()).memory() + 8;

@@ -1,4 +1,4 @@
-//! A record that `assay-fill` writes is one that the service reads, counts and replays as its own.
+//! The service reads, counts and replays a record that `assay-fill` generated.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ async fn listed(service: &Service, query: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_filled_record_reads_as_one_that_was_graded() {
+async fn a_generated_record_reads_like_a_graded_one() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("filled.db").display());
     let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());

@@ -1,4 +1,4 @@
-//! A node in memory with a grader that panics beside the real ones, and calls to it.
+//! An in-memory node with an additional grader that panics, and requests to it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl Got {
             .unwrap_or_else(|error| panic!("{error}: {:?}", self.bytes))
     }
 
-    /// Code and pointer of a refusal.
+    /// Code and pointer of an error.
     pub(crate) fn refusal(&self) -> (u16, String, Option<String>) {
         let body = self.json();
         let pointer = body["error"]["pointer"].as_str().map(str::to_owned);

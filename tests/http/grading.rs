@@ -49,7 +49,7 @@ async fn every_key_of_a_result_is_always_there() {
 }
 
 #[tokio::test]
-async fn a_group_gets_advantages_and_the_statistics_it_names() {
+async fn returns_advantages_and_requested_statistics_of_a_group() {
     let service = service().await;
     let mut request = batch(["1", "2", "1", "3"].map(|completion| {
         let mut item = item("1", completion);
@@ -96,7 +96,7 @@ async fn unknown_fields_are_warnings_outside_tasks_and_errors_inside() {
 }
 
 #[tokio::test]
-async fn a_stream_ends_with_its_counts() {
+async fn a_stream_ends_with_counts() {
     let service = service().await;
     let request = batch((0..100).map(|n| item(&(n % 2).to_string(), "1")));
     let got = service
@@ -132,7 +132,7 @@ async fn a_stream_ends_with_its_counts() {
 }
 
 #[tokio::test]
-async fn messages_are_read_as_the_last_assistant_text() {
+async fn grades_the_text_of_the_last_assistant_message() {
     let service = service().await;
     let completion = json!([
         { "role": "assistant", "content": "\\boxed{9}" },

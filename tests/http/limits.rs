@@ -1,4 +1,4 @@
-//! What is too much, too odd or too broken gets its documented answer, and the service stays up.
+//! Oversized, unusual and malformed requests get documented replies, and the service stays up.
 
 use axum::body::Body;
 use http::Request;
@@ -12,7 +12,7 @@ async fn still_up(service: &Service) {
 }
 
 #[tokio::test]
-async fn odd_batches_get_their_documented_answers() {
+async fn unusual_batches_get_documented_replies() {
     let service = service().await;
     let refusal = async |body: String| service.grade_with(body, &[]).await.refusal();
     let at = |pointer: &str| Some(pointer.to_owned());
@@ -72,7 +72,7 @@ async fn odd_batches_get_their_documented_answers() {
 }
 
 #[tokio::test]
-async fn an_item_of_five_megabytes_is_too_long_and_costs_no_other() {
+async fn an_item_of_five_megabytes_is_too_long_and_affects_no_other() {
     let service = service().await;
     let long = "1".repeat(5_000_000);
     let body = service
@@ -87,7 +87,7 @@ async fn an_item_of_five_megabytes_is_too_long_and_costs_no_other() {
 }
 
 #[tokio::test]
-async fn a_body_over_the_limit_is_refused_packed_or_not() {
+async fn rejects_bodies_over_the_limit_compressed_or_not() {
     let service = service_with(|config| config.server.body_bytes = 10_000).await;
     let large = batch([item("1", &"x".repeat(20_000))]).to_string();
     assert_eq!(
@@ -108,7 +108,7 @@ async fn a_body_over_the_limit_is_refused_packed_or_not() {
 }
 
 #[tokio::test]
-async fn a_full_node_answers_429_with_a_time() {
+async fn a_full_node_replies_429_with_retry_after() {
     let service = service_with(|config| config.engine.body_bytes_in_flight = 100_000).await;
     let mut others = service.node.engine().admission().body();
     others.grow(99_000).unwrap();
@@ -301,7 +301,7 @@ async fn grades_items_with_lone_surrogates() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_says_so() {
+async fn reports_unknown_pages() {
     let service = service().await;
     assert_eq!(
         service.get("/v1/grade").await.refusal(),
@@ -325,7 +325,7 @@ async fn what_is_not_there_says_so() {
 }
 
 #[tokio::test]
-async fn a_node_that_shuts_down_says_so() {
+async fn reports_shutdown_to_clients() {
     let service = service().await;
     service
         .node

@@ -1,4 +1,4 @@
-//! The service over HTTP, as trainers and operators meet it.
+//! The service over HTTP, as trainers and operators use it.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 

@@ -1,5 +1,5 @@
-//! Reward models of a whole node: real networks with weights out of nothing, asked by many at once,
-//! replaced while they answer.
+//! Reward models of a whole node: real networks with random weights, used by many clients at once
+//! and replaced meanwhile.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{Got, Service, service_with};
 
-/// A node with every kind of model, which keeps no answers: each is computed.
+/// A node with every kind of model and without a cache.
 async fn models() -> (Service, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
     let mut config = assay_tests::models::write(folder.path()).unwrap();
@@ -54,7 +54,7 @@ async fn raw(service: &Service, items: &[Value]) -> Vec<u32> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_thousand_clients_get_the_bits_that_one_gets_and_reloading_loses_nothing() {
+async fn scores_are_bit_identical_under_load_and_during_reloads() {
     const CLIENTS: usize = 1_000;
     let (service, _folder) = models().await;
     let service = Arc::new(service);
@@ -103,7 +103,7 @@ async fn a_thousand_clients_get_the_bits_that_one_gets_and_reloading_loses_nothi
 }
 
 #[tokio::test]
-async fn a_batch_is_graded_by_models_and_keeps_what_they_said() {
+async fn grades_a_batch_with_reward_models_and_stores_their_output() {
     let (service, _folder) = models().await;
     let task = |model: &str| json!({ "type": "reward_model", "model": model });
     let steps =
@@ -130,7 +130,7 @@ async fn a_batch_is_graded_by_models_and_keeps_what_they_said() {
 }
 
 #[tokio::test]
-async fn a_verifier_judges_appeals() {
+async fn a_reward_model_judges_appeals() {
     let (service, _folder) = models().await;
     let judge =
         json!({ "type": "reward_model", "model": "verifier", "reference": "{{ task.answer }}" });
@@ -143,7 +143,7 @@ async fn a_verifier_judges_appeals() {
 }
 
 #[tokio::test]
-async fn another_version_than_expected_is_refused() {
+async fn rejects_an_unexpected_grader_version() {
     let (service, _folder) = models().await;
     let version = service.get("/v1/reward-models/scalar").await.json()["model"]["version"]
         .as_str()
@@ -165,7 +165,7 @@ async fn another_version_than_expected_is_refused() {
 }
 
 #[tokio::test]
-async fn a_source_beyond_the_folder_is_refused_and_the_present_model_stays() {
+async fn rejects_sources_outside_the_folder_and_keeps_the_loaded_model() {
     let (service, folder) = models().await;
     let outside = folder.path().parent().unwrap().display().to_string();
     for source in [outside.as_str(), "../elsewhere", "/etc", "nobody", ""] {
@@ -192,7 +192,7 @@ async fn a_source_beyond_the_folder_is_refused_and_the_present_model_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_is_fetched_from_a_hub_once() {
+async fn fetches_a_model_from_a_hub_once() {
     let kept = tempfile::tempdir().unwrap();
     assay_tests::models::write(kept.path()).unwrap();
     let files = kept.path().join("scalar");

@@ -16,7 +16,7 @@ async fn post(service: &Service, path: &str, body: &Value) -> Got {
         .await
 }
 
-/// An answer to 3/8 by a grader that is told to refuse fractions.
+/// An answer of 3/8 for a grader that is configured to reject fractions.
 fn handicapped(at: usize, answer: &str) -> Value {
     let mut item = item("3/8", &format!("\\boxed{{{answer}}}"));
     item["id"] = json!(format!("i{at}"));
@@ -45,15 +45,15 @@ fn appealed(mut batch: Value, share: f64) -> Value {
     batch
 }
 
-/// A service that looks at its channels before each batch.
+/// A service that reloads its channels before each batch.
 async fn attentive() -> Service {
     service_with(|config| config.channels.refresh_seconds = 0.0).await
 }
 
 #[tokio::test]
-async fn a_handicapped_grader_is_found_out_and_overturned() {
+async fn appeals_detect_and_overturn_a_handicapped_grader() {
     let service = attentive().await;
-    // A third of the right answers is refused: 40 of 120 in each batch of 180.
+    // A third of the correct answers is rejected: 40 of 120 in each batch of 180.
     let first = service
         .grade(&appealed(answers(40, 80, 60), 0.5))
         .await
@@ -74,10 +74,7 @@ async fn a_handicapped_grader_is_found_out_and_overturned() {
             .filter(|result| result["appeal"]["overturned"] == true)
             .collect::<Vec<_>>()
     };
-    assert!(
-        overturned(&first).is_empty(),
-        "nothing is known of the channel yet"
-    );
+    assert!(overturned(&first).is_empty(), "the channel has no data yet");
     let found = overturned(&second);
     assert!(found.len() > 5, "{}", found.len());
     for result in &found {
@@ -123,7 +120,7 @@ async fn rates_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn a_policy_is_refused_by_its_field() {
+async fn names_the_invalid_field_of_a_policy() {
     let service = service().await;
     let refused = async |policy: Value| {
         let mut request = answers(0, 1, 1);
@@ -155,7 +152,7 @@ async fn a_policy_is_refused_by_its_field() {
 }
 
 #[tokio::test]
-async fn policies_are_listed_explained_and_checked() {
+async fn lists_explains_and_validates_policies() {
     let service = service_with(|config| {
         let table = "summary = \"short\"\n[length.soft_overlong]\nmax = 1000\nbuffer = 200\n"
             .parse()
@@ -204,7 +201,7 @@ async fn policies_are_listed_explained_and_checked() {
 }
 
 #[tokio::test]
-async fn a_stream_gives_the_rewards_of_the_whole_reply() {
+async fn a_stream_has_the_rewards_of_the_whole_reply() {
     let service = service().await;
     let mut request = answers(3, 5, 8);
     request["policy"] = json!({ "diversity": { "lambda": 0.5 } });
@@ -239,7 +236,7 @@ async fn a_stream_gives_the_rewards_of_the_whole_reply() {
 }
 
 #[tokio::test]
-async fn every_statistic_answers() {
+async fn every_statistic_is_computed() {
     let service = service().await;
     let mut request = answers(2, 3, 3);
     let names: Vec<_> = assay_correction::Statistic::ALL
@@ -261,7 +258,7 @@ async fn every_statistic_answers() {
 }
 
 #[tokio::test]
-async fn operators_decide_on_what_was_drawn() {
+async fn operators_adjudicate_the_drawn_grade() {
     let service = attentive().await;
     service.grade(&answers(4, 4, 8)).await;
     let drawn = post(
@@ -332,7 +329,7 @@ async fn operators_decide_on_what_was_drawn() {
 }
 
 #[tokio::test]
-async fn labelled_data_gives_rates_and_versions_are_compared() {
+async fn calibrates_rates_from_labels_and_compares_versions() {
     let service = attentive().await;
     let known = |version: u32, refused: f64| {
         json!({ "channel": "math/default", "version": version, "method": "labels", "right": 100.0,
@@ -385,7 +382,7 @@ async fn labelled_data_gives_rates_and_versions_are_compared() {
 }
 
 #[tokio::test]
-async fn prompts_are_suggested_from_their_history() {
+async fn suggests_prompts_from_their_history() {
     let service = service().await;
     for (step, right) in [(1, 4), (2, 5)] {
         let mut request = answers(0, right, 8 - right);

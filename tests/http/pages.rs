@@ -1,5 +1,5 @@
-//! The pages under `/ui`: every one answers, escapes what is hostile and refuses what is written
-//! wrong.
+//! The pages under `/ui`: every page loads, escapes hostile texts and rejects invalid
+//! parameters.
 
 use axum::body::Body;
 use http::Request;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::fixtures::{Got, Service, batch, item, service, service_with};
 
-/// What completions, names and answers try.
+/// Hostile texts for completions, names and answers.
 const HOSTILE: &str =
     "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\u{202e}\u{0}\u{1b}[2J&lt;";
 
@@ -74,7 +74,7 @@ fn id(result: &Value) -> String {
 }
 
 #[tokio::test]
-async fn every_page_answers_without_a_grade_and_with_a_run() {
+async fn every_page_renders_without_grades_and_with_a_run() {
     let pages = [
         "/ui",
         "/ui/runs",
@@ -107,7 +107,7 @@ async fn every_page_answers_without_a_grade_and_with_a_run() {
     );
     let grade = text(&service, &format!("/ui/grades/{}", ids[7])).await;
     assert!(
-        grade.contains("<mark title=\"what was graded\">0.35</mark>"),
+        grade.contains("<mark title=\"graded part\">0.35</mark>"),
         "{grade}"
     );
     assert!(
@@ -117,7 +117,7 @@ async fn every_page_answers_without_a_grade_and_with_a_run() {
 }
 
 #[tokio::test]
-async fn hostile_texts_stay_texts() {
+async fn escapes_hostile_texts_in_pages() {
     let service = service().await;
     let mut item = item(HOSTILE, HOSTILE);
     for field in ["id", "group", "prompt", "prompt_key"] {
@@ -168,7 +168,7 @@ async fn hostile_texts_stay_texts() {
             !html.contains("<script>alert") && !html.contains("<img src=x"),
             "{page}"
         );
-        // A list sends what it was given; what is seen of it stands beside.
+        // A list field keeps the given value in its form; the displayed text is next to it.
         let html: String = html
             .split(" value=\"")
             .map(|part| part.split_once('"').map_or(part, |(_, rest)| rest))
@@ -198,7 +198,7 @@ fn form(pairs: &[(&str, &str)]) -> String {
 }
 
 #[tokio::test]
-async fn a_huge_completion_is_shown_in_part() {
+async fn truncates_a_huge_completion_on_its_page() {
     let service = service().await;
     let huge = format!(
         "{} \\boxed{{7}} {}",
@@ -256,7 +256,7 @@ async fn text_of(service: &Service, result: &Value) -> String {
 }
 
 #[tokio::test]
-async fn lists_are_filtered_by_their_address_page_by_page() {
+async fn filters_lists_by_url_across_pages() {
     let (service, _) = with_run("r").await;
     let wrong = text(
         &service,
@@ -289,7 +289,7 @@ async fn lists_are_filtered_by_their_address_page_by_page() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_or_written_wrong_is_told() {
+async fn rejects_unknown_ids_and_invalid_parameters() {
     let service = service().await;
     let cases = [
         (404, "/ui/nothing"),
@@ -358,12 +358,12 @@ async fn pages_load_nothing_from_elsewhere_and_assets_are_cached() {
 }
 
 #[tokio::test]
-async fn a_grade_is_replayed_and_adjudicated() {
+async fn replays_and_adjudicates_a_grade() {
     let (service, ids) = with_run("r").await;
     let path = format!("/ui/grades/{}", ids[7]);
     let again = send(&service, &format!("{path}/replay"), "", &[]).await;
     let html = String::from_utf8_lossy(&again.bytes);
-    assert!(html.contains("Graded again, it is the same"), "{html}");
+    assert!(html.contains("Replay: same result"), "{html}");
     let said = send(
         &service,
         &format!("{path}/adjudicate"),
@@ -371,7 +371,7 @@ async fn a_grade_is_replayed_and_adjudicated() {
         &[],
     )
     .await;
-    assert_eq!(location(&said), format!("{path}#words"));
+    assert_eq!(location(&said), format!("{path}#adjudications"));
     let html = text(&service, &path).await;
     assert!(
         html.contains("it is</bdi>") && html.contains("not drawn"),
@@ -413,7 +413,7 @@ async fn a_grade_is_replayed_and_adjudicated() {
 }
 
 #[tokio::test]
-async fn the_queue_goes_on_until_nothing_is_left() {
+async fn the_adjudication_queue_can_be_emptied() {
     let (service, _) = with_run("r").await;
     let form = "channel=math%2Fdefault&passes=false";
     let mut address = location(&send(&service, "/ui/queue", form, &[]).await);

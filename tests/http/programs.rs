@@ -1,4 +1,4 @@
-//! Programs over HTTP: graded, and only run in the format of a peer.
+//! Programs over HTTP: graded, and executed in the format of an emulated server.
 
 use axum::body::Body;
 use http::Request;
@@ -14,7 +14,7 @@ fn program(text: &str, tests: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_batch_of_programs_is_graded_beside_mathematics() {
+async fn grades_programs_and_mathematics_in_one_batch() {
     let service = service().await;
     let tests = json!([{"stdin": "2 3\n", "stdout": "5\n"}]);
     let items = batch([
@@ -126,7 +126,7 @@ async fn evidence_names_lines_values_and_limits() {
 }
 
 #[tokio::test]
-async fn a_fault_of_the_task_is_no_score() {
+async fn a_fault_of_the_task_has_no_score() {
     let service = service().await;
     let call = json!([{"call": "f", "args": [], "returns": 2}]);
     let right = "def f():\n    return 2";
@@ -189,7 +189,7 @@ async fn run_code(service: &Service, body: &Value) -> (u16, Value) {
 }
 
 #[tokio::test]
-async fn a_peers_client_gets_what_it_reads() {
+async fn replies_match_the_emulated_server() {
     let service = service().await;
     let run = async |code: &str, stdin: Value| {
         let body = json!({
@@ -247,7 +247,7 @@ async fn runs_large_programs_and_programs_with_lone_surrogates() {
 }
 
 #[tokio::test]
-async fn a_peers_mistakes_are_told_in_its_words() {
+async fn errors_match_the_emulated_server() {
     let service = service().await;
     let (status, reply) = run_code(&service, &json!({"code": "x"})).await;
     assert_eq!(

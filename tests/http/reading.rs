@@ -324,7 +324,7 @@ async fn no_get_writes_to_the_record() {
 }
 
 #[tokio::test]
-async fn navigation_draws_no_grade() {
+async fn navigation_assigns_no_grade_to_an_operator() {
     let service = service().await;
     service
         .grade(&batch((0..4).map(|_| item("1", "\\boxed{1}"))))

@@ -1,9 +1,9 @@
-//! One answer to one idempotency key.
+//! One reply for each idempotency key.
 
 use crate::fixtures::{batch, item, service, service_with};
 
 #[tokio::test]
-async fn the_same_request_gets_the_same_bytes() {
+async fn an_idempotent_request_gets_the_same_bytes() {
     let service = service().await;
     let request = batch([item("1", "1"), item("1", "2")]).to_string();
     for accept in ["application/json", "application/x-ndjson"] {
@@ -28,7 +28,7 @@ async fn the_same_request_gets_the_same_bytes() {
 }
 
 #[tokio::test]
-async fn the_bytes_outlive_the_process() {
+async fn idempotent_replies_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let database = format!("sqlite://{}", folder.path().join("kept.db").display());
     let request = batch([item("1", "1")]).to_string();
@@ -47,7 +47,7 @@ async fn the_bytes_outlive_the_process() {
 }
 
 #[tokio::test]
-async fn a_key_is_not_for_two_requests() {
+async fn rejects_an_idempotency_key_with_another_body() {
     let service = service().await;
     let send = async |answer: &str| {
         service

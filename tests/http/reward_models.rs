@@ -1,4 +1,4 @@
-//! Reward models on a whole node: pairs are kept in its record; without a model, every name is
+//! Reward models on a whole node: pairs are stored in its record; without a model, every name is
 //! unknown.
 
 use std::sync::Arc;
@@ -99,7 +99,7 @@ async fn pairs_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn a_model_that_loads_says_so() {
+async fn reports_models_that_are_loading() {
     let service = service_with(|_| {}).await.with_models(Arc::new(Loading));
     let status = service.get("/v1/reward-models/rm").await.json();
     assert_eq!(

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::fixtures::{batch, item, service};
 
 #[tokio::test]
-async fn a_run_is_told_by_grader_and_step() {
+async fn summarises_a_run_by_grader_and_step() {
     let service = service().await;
     for step in 1..=3 {
         let mut request = batch((0..4).map(|n| item(&(n % 2).to_string(), "\\boxed{1}")));
@@ -38,7 +38,7 @@ async fn a_run_is_told_by_grader_and_step() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_there_and_parameters_that_are_wrong_are_told() {
+async fn rejects_unknown_runs_and_invalid_parameters() {
     let service = service().await;
     assert_eq!(
         service.get("/v1/runs/absent").await.refusal(),

@@ -1,4 +1,4 @@
-//! Every grade is a stored, queryable, replayable fact.
+//! Grades are stored, listed and replayed.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ async fn service_with_grades() -> (Service, Vec<Value>) {
 }
 
 #[tokio::test]
-async fn grades_are_listed_newest_first_page_by_page() {
+async fn lists_grades_newest_first_in_pages() {
     let (service, results) = service_with_grades().await;
     let mut listed = Vec::new();
     let mut next = Some(String::new());
@@ -78,7 +78,7 @@ async fn records_rewards_whose_sum_overflows() {
 }
 
 #[tokio::test]
-async fn wrong_parameters_are_told() {
+async fn rejects_invalid_parameters() {
     let service = service().await;
     for query in [
         "limit=0",
@@ -102,7 +102,7 @@ async fn wrong_parameters_are_told() {
 }
 
 #[tokio::test]
-async fn a_grade_holds_what_it_was_made_from() {
+async fn a_stored_grade_contains_its_inputs() {
     let (service, results) = service_with_grades().await;
     let id = results[1]["grade"].as_str().unwrap();
     let grade = service.get(&format!("/v1/grades/{id}")).await.json();
@@ -121,7 +121,7 @@ async fn a_grade_holds_what_it_was_made_from() {
 }
 
 #[tokio::test]
-async fn a_replay_says_whether_the_verdict_flipped() {
+async fn a_replay_reports_flipped_verdicts() {
     let (service, results) = service_with_grades().await;
     let id = results[0]["grade"].as_str().unwrap();
     let request = http::Request::post(format!("/v1/grades/{id}/replay"))
@@ -136,7 +136,7 @@ async fn a_replay_says_whether_the_verdict_flipped() {
 }
 
 #[tokio::test]
-async fn runs_are_summed_up() {
+async fn summarises_runs() {
     let (service, _) = service_with_grades().await;
     let runs = service.get("/v1/runs").await.json();
     let run = &runs["runs"][0];

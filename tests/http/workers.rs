@@ -138,7 +138,7 @@ async fn a_busy_node_rejects_a_peer_before_it_compiles() {
 }
 
 #[tokio::test]
-async fn a_program_ends_with_its_client() {
+async fn kills_a_program_when_its_client_disconnects() {
     let (service, _folder, link) = marked_service(1).await;
     let endless = batch_of("while True: pass", &json!([{"stdin": "", "stdout": "1"}]));
     let busy = {
@@ -202,7 +202,7 @@ async fn lists_ten_thousand_tests_that_print_their_limit() {
 }
 
 #[tokio::test]
-async fn a_completion_of_a_megabyte_is_graded() {
+async fn grades_a_completion_of_one_megabyte() {
     let service = service().await;
     let text = format!("# {}\nprint(1)", "x".repeat(1_000_000));
     let reply = service

@@ -53,7 +53,7 @@ async fn fault_of(service: &Service, task: &Value) -> String {
 }
 
 #[tokio::test]
-async fn changes_to_the_author_do_not_outlast_its_build() {
+async fn changes_to_a_build_role_do_not_outlast_the_build() {
     let service = alone().await;
     for (number, script) in HOSTILE.iter().enumerate() {
         let hostile = numbered(&format!("hostile{number}"), script);
@@ -79,7 +79,7 @@ async fn changes_to_the_author_do_not_outlast_its_build() {
 }
 
 #[tokio::test]
-async fn the_twin_is_reversed_despite_changes_to_the_author() {
+async fn the_reversed_copy_is_reversed_despite_changes_to_the_role() {
     let service = service().await;
     for (number, script) in HOSTILE.iter().enumerate() {
         let mut task = numbered(&format!("twin{number}"), script);
@@ -94,7 +94,7 @@ async fn the_twin_is_reversed_despite_changes_to_the_author() {
 }
 
 #[tokio::test]
-async fn a_build_that_fails_leaves_nothing() {
+async fn a_failed_build_leaves_no_objects() {
     let service = alone().await;
     let script = format!("{}; commit; select 1 / 0", HOSTILE[0]);
     let message = fault_of(&service, &numbered("failing", &script)).await;
@@ -173,7 +173,7 @@ async fn concurrent_builds_do_not_affect_each_other() {
 }
 
 #[tokio::test]
-async fn a_grant_to_the_author_of_another_build_does_not_stop_it() {
+async fn a_grant_to_another_builds_role_does_not_block_a_build() {
     let service = alone().await;
     let other = "select from pg_roles where rolname ~ '^assay_author_' and rolname <> session_user";
     let grant = "do $$ declare other name; begin
@@ -209,7 +209,7 @@ async fn a_grant_to_the_author_of_another_build_does_not_stop_it() {
 }
 
 #[tokio::test]
-async fn a_script_cannot_alter_the_reader_or_the_database() {
+async fn a_script_cannot_alter_the_reader_role_or_the_database() {
     let service = service().await;
     let on_database = |change: &str| {
         format!(

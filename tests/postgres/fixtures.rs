@@ -1,4 +1,4 @@
-//! Nodes that ask the server, and grading on them.
+//! Nodes with a PostgreSQL server, and grading on them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub(crate) async fn service_with(change: impl FnOnce(&mut Sql)) -> Service {
     Service { node, server }
 }
 
-/// A node that asks the server of this URL.
+/// A node with the server of this URL.
 pub(crate) async fn node(url: &str) -> Node {
     node_with(url, |_| {}).await
 }
@@ -76,7 +76,7 @@ pub(crate) async fn outcomes(
         .collect()
 }
 
-/// Holds that each statement gets its verdict, and that no grade is taken for exact.
+/// Asserts that each statement gets its verdict, and that no grade is marked deterministic.
 pub(crate) async fn hold(node: &Node, task: &Value, cases: &[(&str, &str)]) -> Vec<Grade> {
     let statements: Vec<&str> = cases.iter().map(|(statement, _)| *statement).collect();
     let mut grades = Vec::new();

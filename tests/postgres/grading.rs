@@ -1,4 +1,4 @@
-//! What queries are graded as.
+//! Verdicts of queries.
 
 use assay_core::Outcome;
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ fn on_staff(gold: &str) -> Value {
 }
 
 #[tokio::test]
-async fn rows_decide() {
+async fn compares_results_by_their_rows() {
     let service = service().await;
     let gold = on_staff("select team, avg(pay) from staff group by team order by team");
     let cases = [
@@ -91,7 +91,7 @@ async fn rows_decide() {
 }
 
 #[tokio::test]
-async fn rows_that_tie_come_in_any_order() {
+async fn accepts_tied_rows_in_any_order() {
     let service = service().await;
     let gold = on_staff("select name from staff where pay is not null order by pay");
     let cases = [
@@ -114,7 +114,7 @@ async fn rows_that_tie_come_in_any_order() {
 }
 
 #[tokio::test]
-async fn values_are_compared_by_what_they_are() {
+async fn compares_values_by_type_and_value() {
     let service = service().await;
     let equal = [
         ("select id from things order by id", "select id::numeric from things order by id"),
@@ -188,7 +188,7 @@ async fn values_are_compared_by_what_they_are() {
 }
 
 #[tokio::test]
-async fn tasks_choose_what_counts() {
+async fn tasks_select_the_compared_columns_and_order() {
     let service = service().await;
     let with = |field: &str, value: Value| {
         let mut task = on_staff("select name, pay from staff");
@@ -243,7 +243,7 @@ async fn tasks_choose_what_counts() {
 }
 
 #[tokio::test]
-async fn a_task_that_decides_nothing_is_refused() {
+async fn rejects_tasks_without_criteria() {
     let service = service().await;
     let refused = [
         (
@@ -328,7 +328,7 @@ async fn a_task_that_decides_nothing_is_refused() {
 }
 
 #[tokio::test]
-async fn a_task_without_a_server_fails_and_says_so() {
+async fn fails_postgres_tasks_without_a_configured_server() {
     let server = server();
     let task = on_staff("select 1");
     let failing = [

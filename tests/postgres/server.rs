@@ -1,4 +1,4 @@
-//! A server of the tests' own: in a folder that goes with it, on a free port of this machine,
+//! A PostgreSQL server for the tests: in a temporary folder, on a free port of this machine,
 //! shared by tests that run at once.
 
 use std::io::{BufRead, BufReader, Read};
@@ -18,15 +18,16 @@ const PASSWORD: &str = "pass:word@of/tests";
 /// `nobody`: the server refuses to run as root.
 const NOBODY: u32 = 65_534;
 
-/// Address space of each of its processes, in bytes: what no setting of the server's limits.
+/// Address space limit of each of its processes, in bytes, because no setting of the server limits
+/// it.
 const MEMORY: u64 = 1 << 30;
 
-/// A running server; it ends when the last test lets it go.
+/// A running server; it stops when the last test drops it.
 pub(crate) struct Server {
     folder: TempDir,
     port: u16,
     process: u32,
-    /// Tells when the process is gone.
+    /// Receives the log when the process has ended.
     gone: Mutex<mpsc::Receiver<String>>,
 }
 
@@ -109,7 +110,7 @@ impl Server {
         )
     }
 
-    /// What a statement of the superuser's gives, a line for each row.
+    /// Runs a statement as the superuser; returns a line for each row.
     pub(crate) fn ask(&self, database: &str, sql: &str) -> String {
         let mut psql = Command::new(binary("psql"));
         let port = self.port.to_string();
@@ -158,7 +159,7 @@ impl Drop for Server {
     }
 }
 
-/// Runs the server until it ends. What it logs is told then.
+/// Runs the server until it ends, then sends its log.
 fn keep(
     folder: &Path,
     port: u16,

@@ -1,5 +1,5 @@
-//! What a node does on the server: databases are made once and dropped when there are too many,
-//! connections end.
+//! What a node does on the server: builds databases once, drops the least recently used ones,
+//! closes connections.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use crate::fixtures::{hold, node, node_with, outcomes, service, task};
 use crate::server::Server;
 
 #[tokio::test]
-async fn nothing_comes_from_the_cache() {
+async fn postgres_statements_are_not_cached() {
     let service = service().await;
     let task = task(
         "create table once(a int)",
@@ -47,7 +47,7 @@ async fn nodes_share_a_server() {
 }
 
 #[tokio::test]
-async fn a_database_that_was_dropped_is_made_again() {
+async fn rebuilds_a_dropped_database() {
     let service = service().await;
     let tasks: Vec<_> = (0..4)
         .map(|number| {
@@ -71,7 +71,7 @@ async fn a_database_that_was_dropped_is_made_again() {
 }
 
 #[tokio::test]
-async fn statements_at_once_leave_no_connection_behind() {
+async fn concurrent_statements_release_their_connections() {
     let service = service().await;
     let task = task(
         "create table many(a int)",
@@ -114,7 +114,7 @@ const RUNNING: &str = "do $$ begin
     select pid from pg_stat_activity where usename = 'assay_reader' and query like 'fetch forward%' limit 1";
 
 #[tokio::test]
-async fn a_statement_whose_connection_is_lost_is_tried_once_more() {
+async fn retries_a_statement_once_after_a_lost_connection() {
     // Losing a process ends all connections: this server is not shared.
     let server = Arc::new(Server::start());
     let node = node_with(&server.url(), |sql| sql.statement_seconds = 5).await;

@@ -138,7 +138,7 @@ fn a_worker_cannot_reach_the_network() {
 }
 
 #[tokio::test]
-async fn a_worker_runs_in_namespaces_of_its_own() {
+async fn a_worker_runs_in_its_own_namespaces() {
     let (workers, _folder, link) = marked_pool(1);
     let confinement = workers.confinement().await.unwrap();
     for wall in Wall::ALL {
@@ -237,7 +237,7 @@ async fn workers_are_replaced_after_their_uses() {
 
 /// Killing idle workers has no effect, and killing workers repeatedly is an error of the service.
 #[tokio::test]
-async fn a_killed_worker_is_never_a_verdict() {
+async fn a_killed_worker_never_causes_a_verdict() {
     let (workers, _folder, link) = marked_pool(2);
     workers.warm().unwrap();
     let code = compile(&workers, "print(5)").await;
@@ -275,7 +275,7 @@ async fn a_killed_worker_is_never_a_verdict() {
 }
 
 #[tokio::test]
-async fn a_crash_of_a_worker_differs_from_a_kill() {
+async fn distinguishes_crashes_of_workers_from_kills() {
     let (workers, _folder, link) = marked_pool(1);
     let code = compile(&workers, "while True: pass").await;
     let request = request(&code, "");
@@ -299,7 +299,7 @@ async fn a_crash_of_a_worker_differs_from_a_kill() {
 }
 
 #[tokio::test]
-async fn programs_and_queries_have_workers_of_their_own() {
+async fn programs_and_queries_use_separate_workers() {
     let (programs, _folder, _link) = marked_pool(1);
     let program = env!("CARGO_BIN_EXE_assay-test-worker").into();
     let arguments = Work::Queries.arguments(&[]);
@@ -311,7 +311,7 @@ async fn programs_and_queries_have_workers_of_their_own() {
     });
     let code = compile(&programs, "print(5)").await;
     assert_eq!(run(&programs, &code, "").await.stdout, b"5\n");
-    let probe = <assay_worker::query::Request as assay_worker::Words>::probe();
+    let probe = <assay_worker::query::Request as assay_worker::WorkerRequest>::probe();
     assert!(matches!(
         queries.ask(&probe, crate::TIMEOUT).await,
         Ok(assay_worker::query::Reply::Built(Ok(_)))
@@ -334,7 +334,7 @@ async fn programs_and_queries_have_workers_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_program_that_breaks_its_interpreter_costs_the_worker() {
+async fn replaces_a_worker_whose_interpreter_was_corrupted() {
     let (workers, _folder, link) = marked_pool(1);
     // Loads a constant far beyond the memory of the instance.
     let text = "

@@ -18,7 +18,7 @@ fn interpreter() -> PathBuf {
 }
 
 #[test]
-fn an_image_made_again_is_the_same() {
+fn rebuilding_an_image_gives_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let installed = Folder::new(&crate::images()).installed();
     let again = build(&Folder::new(folder.path()), &LANGUAGES[0], &interpreter()).unwrap();

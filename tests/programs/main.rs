@@ -14,14 +14,17 @@ use assay_node::sandboxes::Work;
 use assay_worker::program::{
     Compile, Compiled, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
 };
-use assay_worker::{WorkerError, WorkerOptions, Workers};
+use assay_worker::{WorkerError, WorkerOptions, WorkerPool};
 
-/// Longest wait for one answer: far above any, on any machine.
+/// Timeout of a request, far above the time that any takes.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The image folder of this user.
 fn images() -> std::path::PathBuf {
-    assay_tests::config(Path::new("")).unwrap().workers.images
+    assay_tests::config(Path::new(""))
+        .unwrap()
+        .sandbox_workers
+        .images
 }
 
 fn pool(count: usize) -> WorkerPool {

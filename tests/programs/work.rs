@@ -17,7 +17,7 @@ print(sum(map(int, input().split())), len(sys.modules))
 ";
 
 #[tokio::test]
-async fn a_run_is_the_same_every_time() {
+async fn repeated_runs_give_identical_results() {
     let workers = pool(2);
     let code = compile(&workers, CURIOUS).await;
     let first = run(&workers, &code, "1 2 3\n").await;
@@ -43,7 +43,7 @@ async fn a_run_is_the_same_every_time() {
 }
 
 #[tokio::test]
-async fn nothing_of_a_run_is_seen_by_the_next() {
+async fn a_run_leaves_no_state_for_the_next() {
     let workers = pool(1);
     let code = compile(
         &workers,
@@ -58,7 +58,7 @@ async fn nothing_of_a_run_is_seen_by_the_next() {
 }
 
 #[tokio::test]
-async fn sleep_and_clock_are_work() {
+async fn charges_sleep_and_clock_as_work() {
     let workers = pool(1);
     let code = compile(
         &workers,

@@ -6,12 +6,12 @@ use std::time::Duration;
 use assay_node::sandboxes::Work;
 use assay_tests::processes::{kill, workers_of};
 use assay_worker::program::{End, Reply, Request};
-use assay_worker::{Words, WorkerError, WorkerOptions, WorkerPool};
+use assay_worker::{WorkerError, WorkerOptions, WorkerPool, WorkerRequest};
 
 use crate::{ask, compile, images, pool, request, run};
 
-/// A pool whose workers can be distinguished from those of other tests: its image folder is a link of
-/// its own.
+/// A pool whose workers can be distinguished from those of other tests: its image folder is a link
+/// of its own.
 pub(crate) fn marked_pool(count: usize) -> (WorkerPool, tempfile::TempDir, std::path::PathBuf) {
     marked_pool_with(count, u32::MAX)
 }
@@ -36,7 +36,7 @@ pub(crate) fn marked_pool_with(
 }
 
 #[tokio::test]
-async fn a_killed_cell_costs_nothing_but_a_second_try() {
+async fn retries_the_request_of_a_killed_worker() {
     let (workers, _folder, link) = marked_pool(1);
     let code = compile(
         &workers,
@@ -68,7 +68,7 @@ async fn a_killed_cell_costs_nothing_but_a_second_try() {
 }
 
 #[tokio::test]
-async fn a_cell_that_overruns_is_killed_and_replaced() {
+async fn kills_and_replaces_workers_that_overrun() {
     let (workers, _folder, link) = marked_pool(1);
     let code = compile(&workers, "while True: pass").await;
     let hung = ask(&workers, &code, "", Duration::from_millis(300)).await;
@@ -80,7 +80,7 @@ async fn a_cell_that_overruns_is_killed_and_replaced() {
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_frees_its_cell() {
+async fn an_abandoned_request_frees_its_worker() {
     let workers = pool(1);
     let code = compile(&workers, "while True: pass").await;
     let dropped = tokio::time::timeout(
@@ -95,7 +95,7 @@ async fn a_request_that_nobody_waits_for_frees_its_cell() {
 }
 
 #[tokio::test]
-async fn large_frames_pass_both_ways() {
+async fn transfers_large_frames_in_both_directions() {
     let workers = pool(1);
     let code = compile(&workers, "import sys\nsys.stdout.write(sys.stdin.read())").await;
     let text = "0123456789abcdef".repeat(60_000);
@@ -104,7 +104,7 @@ async fn large_frames_pass_both_ways() {
 }
 
 #[tokio::test]
-async fn what_is_no_cell_is_told() {
+async fn reports_a_program_that_is_not_a_worker() {
     let nothing = WorkerOptions {
         program: "/nonexistent".into(),
         arguments: Vec::new(),
@@ -178,7 +178,7 @@ async fn memory_and_descriptors_stay_flat() {
 }
 
 #[tokio::test]
-async fn a_cell_holds_nothing_it_does_not_need() {
+async fn a_worker_inherits_no_descriptors_or_environment() {
     let (workers, _folder, link) = marked_pool(1);
     let code = compile(&workers, "print(5)").await;
     run(&workers, &code, "").await;
@@ -248,7 +248,7 @@ async fn a_cell_holds_nothing_it_does_not_need() {
 
 /// A parent that is killed cannot end its workers; they see to it themselves, whatever they run.
 #[tokio::test]
-async fn a_busy_cell_ends_when_its_requests_end() {
+async fn a_busy_worker_exits_when_its_input_closes() {
     let mut worker = tokio::process::Command::new(env!("CARGO_BIN_EXE_assay-test-worker"))
         .arg("__sandbox_worker")
         .args(Work::Programs(images()).arguments(&[]))

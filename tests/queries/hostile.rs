@@ -1,12 +1,12 @@
-//! Statements that mean harm: each ends as it should, again and again, and workers stay as small as
-//! they were.
+//! Hostile statements: each ends as expected, repeatedly, and the memory of workers does not
+//! grow.
 
 use assay_tests::processes::private_kib_of_a_child;
 use assay_worker::query::End;
 
 use crate::{image, pool, run};
 
-/// A statement, and whether it may end so.
+/// A statement, and the expected end.
 type Harm = (&'static str, fn(&End) -> bool);
 
 const HOSTILE: &[Harm] = &[
@@ -72,7 +72,7 @@ const ROUNDS: usize = 10;
 const SLACK: u64 = 2 << 10;
 
 #[tokio::test]
-async fn harm_is_refused_round_after_round() {
+async fn rejects_harmful_statements_repeatedly() {
     let workers = pool(1);
     let image = image(&workers).await;
     let mut first = Vec::new();

@@ -1,4 +1,4 @@
-//! Queries in workers: the same every time, and nobody's trouble but their own.
+//! Queries in workers: deterministic and isolated from each other.
 
 #![expect(clippy::unwrap_used, reason = "a failing unwrap is a failing test")]
 
@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use assay_node::sandboxes::Work;
 use assay_worker::query::{Build, Image, Limits, Ran, Reply, Request, Run};
-use assay_worker::{WorkerOptions, Workers};
+use assay_worker::{WorkerOptions, WorkerPool};
 use serde_bytes::ByteBuf;
 
-/// Longest wait for one answer: far above any, on any machine.
+/// Timeout of a request, far above the time that any takes.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// What statements may use here.
+/// Limits of statements.
 const LIMITS: Limits = Limits {
     rows: 100_000,
     bytes: 16_000_000,

@@ -61,7 +61,7 @@ fn graded(outcome: Outcome) -> Grade {
 }
 
 #[tokio::test]
-async fn large_results_are_compared_like_small_ones() {
+async fn compares_large_results() {
     let node = node(256 << 20).await;
     let turned = "select a.a, b.a, a.b || b.b from t b, t a order by 3 desc";
     let other = "select a.a, b.a, a.b || b.b from t a, t b where a.a < 119 or b.a <> 119";
@@ -99,7 +99,7 @@ async fn large_results_are_compared_like_small_ones() {
 }
 
 #[tokio::test]
-async fn golds_beyond_the_setting_are_ungradable() {
+async fn golds_with_results_over_the_limit_are_ungradable() {
     let node = node(50_000_000).await;
     let Outcome::Ungradable(fault) = outcomes(&node, &task("strict"), &[LARGE]).await.remove(0)
     else {

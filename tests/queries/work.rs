@@ -1,14 +1,14 @@
 //! Steps are counted: the same statement on the same image gives the same rows after the same
-//! steps, alone and in a crowd.
+//! steps, alone and under load.
 
 use assay_worker::query::{End, Ran};
 
 use crate::{image, pool, run};
 
-/// How often each statement is repeated, alone and again in a crowd.
+/// How often each statement is repeated, alone and again under load.
 const REPEATS: usize = 1_000;
 
-/// Looks at everything that could tell one run from another, sorts, groups, joins, and ends in
+/// Statements that read everything that could differ between runs, sort, group, join, and end in
 /// every way.
 const CURIOUS: &[&str] = &[
     "select random(), hex(randomblob(3)), datetime('now'), current_timestamp, julianday('now', \
@@ -23,7 +23,7 @@ const CURIOUS: &[&str] = &[
 ];
 
 #[tokio::test]
-async fn a_statement_is_the_same_every_time() {
+async fn repeated_statements_give_identical_results() {
     let workers = pool(2);
     let image = image(&workers).await;
     let mut first = Vec::new();
@@ -53,7 +53,7 @@ async fn a_statement_is_the_same_every_time() {
             assert_eq!(run(&workers, &image, CURIOUS[1]).await, first[1]);
         }
     }
-    // In a crowd that keeps both workers busy.
+    // Under load that keeps both workers busy.
     let crowd = (0..REPEATS).map(|round| {
         let (workers, image, first) = (&workers, &image, &first);
         async move {

@@ -1,6 +1,6 @@
-//! Owns the tests that meet the house as a user does, and what they share. No product code.
+//! Owns the end-to-end tests and their fixtures. No product code.
 
-pub mod beside;
+pub mod compared;
 pub mod filling;
 pub mod models;
 pub mod processes;
@@ -23,7 +23,7 @@ pub fn config(program: &Path) -> Result<Config, ConfigError> {
     let program = program.to_string_lossy().into_owned();
     let settings = vec![
         ("store", "database", String::new().into()),
-        ("workers", "program", program.into()),
+        ("sandbox_workers", "program", program.into()),
     ];
     Config::load(None, std::env::vars_os(), settings)
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
-/// Workers for programs with these images. A folder or link of its own distinguishes the workers of one
-/// test from those of others.
+/// Workers for programs with these images. A folder or link of its own distinguishes the workers of
+/// one test from those of others.
 #[must_use]
 pub fn workers_of(images: &Path) -> BTreeSet<u32> {
     let wanted = images.display().to_string();

@@ -86,7 +86,7 @@ mod tests {
     use std::collections::HashSet;
 
     #[test]
-    fn completions_differ_and_look_like_rollouts() {
+    fn generated_completions_differ_and_resemble_rollouts() {
         let items = super::items(1_024);
         let texts: HashSet<_> = items
             .iter()

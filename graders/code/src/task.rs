@@ -487,7 +487,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn names_mistakes() {
         for (json, pointer) in [
             (
                 r#"{"type":"code","language":"cobol","tests":[{"assert":"x"}]}"#,

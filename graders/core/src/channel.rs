@@ -1,6 +1,6 @@
-//! Counts behind the rates of a channel: what was graded, what was checked, and what the checks
-//! found. Adding is all that is done to them, so replicas that share a record add to one sum.
-//! Estimates are made of them elsewhere.
+//! Counts from which the rates of a channel are estimated: graded items, checked items and the
+//! results of the checks. Counts are only ever added, so replicas that share a record add to the
+//! same sums. `assay-correction` computes the estimates.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
@@ -13,48 +13,48 @@ use crate::record::GradeRecord;
 use crate::sum;
 use crate::{GradeId, Hash};
 
-/// Counts are kept by buckets of time of this length, so that old ones can weigh less: ten
-/// minutes, in microseconds.
+/// Length of a time bucket in microseconds: ten minutes. Counts are kept per bucket so that old
+/// ones can have less weight.
 pub const BUCKET_US: i64 = 600_000_000;
 
-/// A second verifier's look at an item, chosen at random with a known probability.
+/// The appeal of an item: a second verifier graded it. Items are chosen at random with a known
+/// probability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Appeal {
-    /// Who looked: grader and version.
+    /// The judge: grader and version, as in `math@1`.
     pub judge: String,
-    /// Share of right answers that the judge passes, as the policy says.
+    /// Share of right answers that the judge passes, as declared in the policy.
     pub sensitivity: f64,
-    /// Share of wrong answers that it does not pass, as the policy says.
+    /// Share of wrong answers that the judge does not pass, as declared in the policy.
     pub specificity: f64,
-    /// Probability with which the item was chosen, in (0, 1].
+    /// Probability that the item was chosen, in (0, 1].
     pub probability: f64,
-    /// Verdict of the judge; `None` when it could not grade.
+    /// Verdict of the judge; `None` if it could not grade the item.
     pub verdict: Option<String>,
-    /// Whether that verdict is a pass.
+    /// Whether the verdict of the judge is a pass.
     pub pass: Option<bool>,
-    /// Whether it is the grader's, pass or no pass.
+    /// Whether judge and grader agree on whether the item passes.
     pub agreed: bool,
-    /// Its score.
+    /// Score of the judge.
     pub score: Option<f64>,
-    /// Whether the judge's verdict replaces the grader's wherever they differ.
+    /// Whether the verdict of the judge replaces that of the grader if they differ.
     pub binding: bool,
-    /// Whether it did here.
+    /// Whether it replaced the verdict of the grader.
     pub overturned: bool,
-    /// Why the judge could not grade, or why its verdict does not count.
+    /// Why the judge could not grade the item, or why its verdict was not used.
     pub reason: Option<String>,
 }
 
 impl Appeal {
-    /// Whether an item passed after all, of which the grader said `pass`: as its judge says where
-    /// that has the last word.
+    /// Whether an item passes after its appeal. `pass` is the result of the grader.
     #[must_use]
     pub fn settled(appeal: Option<&Self>, pass: Option<bool>) -> Option<bool> {
         let overturned = appeal.is_some_and(|appeal| appeal.overturned);
         pass.map(|pass| pass != overturned)
     }
 
-    /// What became of it, in a word: `overturned`, `upheld`, `disagreed` (the judge's word did not
-    /// count) or `unjudged`.
+    /// The result of the appeal: `overturned`, `upheld`, `disagreed` (the verdict of the judge was
+    /// not used) or `unjudged`.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match (self.pass, self.overturned) {
@@ -66,77 +66,78 @@ impl Appeal {
     }
 }
 
-/// An operator's word on one grade.
+/// An operator's decision on one grade.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Adjudication {
-    /// Its own id, so that recorded twice it counts once.
+    /// Id of the adjudication. One that is recorded twice counts once.
     pub id: u128,
-    /// The grade.
+    /// The adjudicated grade.
     pub grade: GradeId,
     /// Channel of the grade.
     pub channel: String,
     /// Version of its grader.
     pub version: u32,
-    /// What the grader said.
+    /// Whether the grader passed the item.
     pub graded_pass: bool,
-    /// What is true.
+    /// Whether the item should pass, according to the operator.
     pub pass: bool,
-    /// What it counts beside other adjudications, because it was drawn at random; `None` when the
-    /// operator chose it, which says nothing of others.
+    /// Weight relative to other adjudications, known because the grade was drawn at random; `None`
+    /// if the operator chose the grade, which is not evidence about other grades.
     pub weight: Option<f64>,
-    /// The word it takes back, and when that was given: then it counts instead of it.
+    /// The earlier decision that this one replaces, and its time.
     pub corrects: Option<(bool, i64)>,
-    /// What a judge had said of it: name and verdict.
+    /// The judge of the item and whether it passed the item.
     pub judged: Option<(String, bool)>,
-    /// Who adjudicated.
+    /// Name of the operator.
     pub caller: String,
-    /// Why.
+    /// Reason that the operator stated.
     pub note: Option<String>,
-    /// When, in microseconds since the Unix epoch.
+    /// Time, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
-/// A grade drawn at random for an operator.
+/// A grade that was drawn at random for adjudication.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Draw {
     /// The grade.
     pub grade: GradeId,
     /// Its channel.
     pub channel: String,
-    /// Probability with which it was drawn from the grades that fitted, in (0, 1].
+    /// Probability with which it was drawn from the eligible grades, in (0, 1].
     pub probability: f64,
-    /// What it counts beside other draws: 1, because each side of a channel is drawn from evenly;
-    /// over those that a judge had looked at, 1 over the probability with which that judge got it.
+    /// Weight relative to other draws. It is 1, because each side of a channel is drawn from
+    /// uniformly. For grades that a judge also graded, it is 1 over the probability that the judge
+    /// was chosen.
     pub weight: f64,
-    /// When, in microseconds since the Unix epoch.
+    /// Time, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
-/// Rates of a channel found on labelled data.
+/// Counts of a channel from labelled data, from which its rates are estimated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Channel.
+    /// The channel.
     pub channel: String,
     /// Version of its grader.
     pub version: u32,
-    /// How the truth was known: `labels` or `dawid_skene`.
+    /// How the labels were obtained: `labels` or `dawid_skene`.
     pub method: String,
-    /// Right answers.
+    /// Number of right answers.
     pub right: f64,
-    /// Of those, not passed.
+    /// Right answers that the grader did not pass.
     pub right_refused: f64,
-    /// Wrong answers.
+    /// Number of wrong answers.
     pub wrong: f64,
-    /// Of those, passed.
+    /// Wrong answers that the grader passed.
     pub wrong_passed: f64,
-    /// When, in microseconds since the Unix epoch.
+    /// Time, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
-/// What happened beside grading.
+/// An event other than grading.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Event {
-    /// An operator decided.
+    /// An operator adjudicated a grade.
     Adjudicated(Adjudication),
     /// A grade was drawn for an operator.
     Drawn(Draw),
@@ -148,7 +149,7 @@ pub enum Event {
     Checked(DatasetCheck),
 }
 
-/// Where counts belong: a channel, the version of its grader, and a bucket of time.
+/// The key of counts: a channel, the version of its grader, and a time bucket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
     /// Channel, as in `math/default`.
@@ -169,29 +170,29 @@ impl Place {
     }
 }
 
-/// Items graded in one place. Only verdicts with a notion of pass count.
+/// Counts of graded items. Only verdicts with a notion of pass count.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Graded {
-    /// Not passed.
+    /// Items that did not pass.
     pub negatives: u64,
-    /// Passed.
+    /// Items that passed.
     pub positives: u64,
-    /// Negatives whose judge had the last word.
+    /// Negatives with a binding verdict of a judge.
     pub bound_negatives: u64,
-    /// Positives whose judge had the last word.
+    /// Positives with a binding verdict of a judge.
     pub bound_positives: u64,
-    /// Negatives that became passes.
+    /// Negatives that an appeal overturned.
     pub overturned_negatives: u64,
-    /// Positives that are passes no more.
+    /// Positives that an appeal overturned.
     pub overturned_positives: u64,
-    /// Completions that stood in a batch before, with the same task.
+    /// Items whose task and completion occurred before in the same batch.
     pub repeats: u64,
-    /// Of those, given another verdict than the first time.
+    /// Repeated items with another verdict than the first one.
     pub flips: u64,
 }
 
 impl Graded {
-    /// Adds another place's counts.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.negatives += other.negatives;
         self.positives += other.positives;
@@ -203,48 +204,48 @@ impl Graded {
         self.flips += other.flips;
     }
 
-    /// Items with a verdict.
+    /// Number of items.
     #[must_use]
     pub fn items(&self) -> u64 {
         self.negatives + self.positives
     }
 }
 
-/// Who checked which verdicts. Sensitivity and specificity are parts of it: a judge declared anew
-/// is another judge.
+/// A source of checks. Sensitivity and specificity are part of the key: a judge that is declared
+/// with other values is another checker.
 #[derive(Debug, Clone, PartialEq, PartialOrd)]
 pub struct Checker {
     /// `operator`, or grader and version of a judge.
     pub judge: String,
-    /// Share of right answers that it passes.
+    /// Share of right answers that it passes, in \[0, 1\].
     pub sensitivity: f64,
-    /// Share of wrong answers that it does not pass.
+    /// Share of wrong answers that it does not pass, in \[0, 1\].
     pub specificity: f64,
     /// Whether the checked verdicts were passes.
     pub passes: bool,
 }
 
-/// Name of operators among the judges. What they say is taken for the truth.
+/// Name of operators as a checker. Their decisions are treated as the truth.
 pub const OPERATOR: &str = "operator";
 
-/// What one checker found in one place.
+/// Counts of the checks by one checker.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Checked {
-    /// Checks.
+    /// Number of checks.
     pub checks: u64,
-    /// Of those, the judge disagreed with the grader; below 0 where later words take earlier ones
-    /// back.
+    /// Checks that disagreed with the grader. Below 0 if later decisions replace more disagreements
+    /// than were counted here.
     pub disagreed: i64,
     /// Sum of 1/probability over the checks.
     pub weight: f64,
-    /// Sum of its squares.
+    /// Sum of the squares of 1/probability.
     pub squares: f64,
     /// Sum of 1/probability over the disagreements.
     pub disagreed_weight: f64,
 }
 
 impl Checked {
-    /// Adds another place's counts.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.checks += other.checks;
         self.disagreed += other.disagreed;
@@ -253,6 +254,7 @@ impl Checked {
         sum::add(&mut self.disagreed_weight, other.disagreed_weight);
     }
 
+    /// Adds one check that was chosen with this probability.
     fn push(&mut self, disagreed: bool, probability: f64) {
         let weight = 1.0 / probability;
         self.checks += 1;
@@ -264,8 +266,8 @@ impl Checked {
         }
     }
 
-    /// A check that was counted says the opposite now.
-    fn turn(&mut self, disagreed: bool, weight: f64) {
+    /// Reverses the result of a check that was already counted.
+    fn reverse(&mut self, disagreed: bool, weight: f64) {
         let (sign, change) = if disagreed {
             (1, weight)
         } else {
@@ -276,23 +278,24 @@ impl Checked {
     }
 }
 
-/// What an operator found of a judge, over items that both looked at.
+/// Counts of the verdicts of a judge on items that an operator adjudicated too.
 ///
-/// A part of them may be below 0, where later words take back earlier ones; the sum is not.
+/// Single counts may be below 0 if later decisions replace earlier ones that were counted
+/// elsewhere. The total is not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Truths {
-    /// Right answers.
+    /// Number of right answers.
     pub right: i64,
-    /// Of those, passed by the judge.
+    /// Right answers that the judge passed.
     pub right_passed: i64,
-    /// Wrong answers.
+    /// Number of wrong answers.
     pub wrong: i64,
-    /// Of those, not passed by the judge.
+    /// Wrong answers that the judge did not pass.
     pub wrong_refused: i64,
 }
 
 impl Truths {
-    /// Adds other findings.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         self.right += other.right;
         self.right_passed += other.right_passed;
@@ -300,6 +303,7 @@ impl Truths {
         self.wrong_refused += other.wrong_refused;
     }
 
+    /// Counts a verdict `times` times; -1 removes it.
     fn count(&mut self, truth: bool, judged: bool, times: i64) {
         let right = if truth { times } else { 0 };
         let wrong = times - right;
@@ -310,19 +314,18 @@ impl Truths {
     }
 }
 
-/// Whom [`Truths`] speak of: channel, version, judge, and whether the verdicts it checked were
-/// passes.
-pub type TruthKey = (String, u32, String, bool);
+/// The key of [`Truths`]: channel, version, judge, and whether the grader had passed the items.
+pub type JudgeKey = (String, u32, String, bool);
 
-/// Everything counted of some channels.
+/// All counts of some channels.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChannelCounts {
-    /// Items graded, by place.
+    /// Counts of graded items, by channel, version and bucket.
     pub graded: BTreeMap<Place, Graded>,
-    /// Checks, by place.
+    /// Counts of checks, by channel, version and bucket.
     pub checked: BTreeMap<Place, Vec<(Checker, Checked)>>,
-    /// What is known of judges.
-    pub truths: BTreeMap<TruthKey, Truths>,
+    /// Counts of the verdicts of judges.
+    pub truths: BTreeMap<JudgeKey, Truths>,
     /// The latest calibration of each channel and version.
     pub calibrations: BTreeMap<(String, u32), Calibration>,
 }
@@ -398,11 +401,12 @@ impl ChannelCounts {
             pass,
             ..
         } = adjudication;
-        // Whoever picks a grade picks it for a reason: it says nothing of the others.
+        // A grade that an operator chose is not a random sample and is not evidence about other
+        // grades.
         let Some(weight) = adjudication.weight else {
             return;
         };
-        // A word that is taken back is where it was counted.
+        // A decision that replaces another is counted in the bucket of the replaced one.
         let time_us = adjudication
             .corrects
             .map_or(adjudication.time_us, |(_, time_us)| time_us);
@@ -416,7 +420,7 @@ impl ChannelCounts {
         let disagreed = pass != graded_pass;
         match adjudication.corrects {
             None => checked.push(disagreed, 1.0 / weight),
-            Some((before, _)) if before != *pass => checked.turn(disagreed, weight),
+            Some((before, _)) if before != *pass => checked.reverse(disagreed, weight),
             Some(_) => {}
         }
         if let Some((judge, judged)) = &adjudication.judged {
@@ -431,10 +435,10 @@ impl ChannelCounts {
         }
     }
 
-    /// The counts of `checker` at `place`, there from now on.
+    /// The counts of `checker` at `place`. They are created if they do not exist.
     pub fn checked_by(&mut self, place: Place, checker: Checker) -> &mut Checked {
         let list = self.checked.entry(place).or_default();
-        // A place has a handful of checkers at most.
+        // There are only a few checkers per key, so a linear search is fast enough.
         let at = list
             .iter()
             .position(|(known, _)| *known == checker)

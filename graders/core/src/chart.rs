@@ -1,37 +1,37 @@
-//! What charts of a run are drawn from: numbers and words counted by step, small enough to be kept
-//! for every step.
+//! Data for the charts of a run: numbers and labels counted by step, small enough to be stored for
+//! every step.
 //!
-//! A spread keeps a histogram with the sums that give mean and deviation exactly. Bins of rewards
-//! are a tenth wide, those of times and lengths double: enough for a shape and a percentile, few
-//! enough that a step is a handful of rows.
+//! A number is stored as a histogram, with the sums that determine mean and deviation exactly. Bins
+//! of rewards have a width of a tenth; each bin of times and lengths is twice as wide as the one
+//! before. This is fine enough for a distribution and percentiles, and needs only a few rows per
+//! step.
 
 use std::collections::BTreeMap;
 
 use crate::record::GradeRecord;
 use crate::sum;
 
-/// Bins of rewards stop at this many tenths on either side; what lies beyond is counted in the last
-/// one.
+/// Rewards beyond this many tenths on either side are counted in the last bin.
 pub const LAST_REWARD_BIN: i32 = 20;
 
-/// A number that is counted.
+/// A number that is stored as a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Number {
-    /// The reward; bin `n` holds those from n/10 up to (n + 1)/10.
+    /// The reward; bin `n` contains rewards from n/10 up to (n + 1)/10.
     Reward,
-    /// Time the grading took, in microseconds; bin `n` holds those of n bits, from 2^(n - 1) up to
+    /// Time of grading in microseconds; bin `n` contains numbers of n bits, from 2^(n - 1) up to
     /// 2^n.
     GradeUs,
-    /// Time spent waiting, in microseconds; bins as above.
+    /// Time in the queue in microseconds; bins as above.
     QueueUs,
-    /// Length of completions that passed, in bytes; bins as above.
+    /// Length in bytes of completions that passed; bins as above.
     PassedBytes,
-    /// Length of completions that did not pass, or have no verdict, in bytes; bins as above.
+    /// Length in bytes of completions that did not pass or have no verdict; bins as above.
     OtherBytes,
 }
 
 impl Number {
-    /// Every number, in the order of the record's documentation.
+    /// Every number, in the order of the documentation of the record.
     pub const ALL: &'static [Self] = &[
         Self::Reward,
         Self::GradeUs,
@@ -40,7 +40,7 @@ impl Number {
         Self::OtherBytes,
     ];
 
-    /// How the record writes it.
+    /// Name in the record.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -52,7 +52,7 @@ impl Number {
         }
     }
 
-    /// Where its bin `bin` starts.
+    /// Lower bound of a bin.
     #[must_use]
     pub fn bin_start(self, bin: i32) -> f64 {
         match self {
@@ -63,7 +63,7 @@ impl Number {
     }
 }
 
-/// A word that is counted.
+/// A property of which the values are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Topic {
     /// `graded`, `ungradable` or `failed`.
@@ -72,11 +72,11 @@ pub enum Topic {
     Verdict,
     /// Name of the grader.
     Grader,
-    /// `pass` where the verdict is one.
+    /// `pass` if the verdict is a pass.
     Pass,
-    /// Code of the error of an item without a score.
+    /// Error code of an item without a score.
     Cause,
-    /// `hit` where the outcome came from the result cache.
+    /// `hit` if the outcome came from the result cache.
     Cache,
 }
 
@@ -91,7 +91,7 @@ impl Topic {
         Self::Cache,
     ];
 
-    /// How the record writes it.
+    /// Name in the record.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -105,14 +105,14 @@ impl Topic {
     }
 }
 
-/// Sums over some numbers.
+/// Sums over numbers.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Sums {
-    /// How many.
+    /// Number of summands.
     pub count: u64,
-    /// Their sum.
+    /// Sum.
     pub sum: f64,
-    /// The sum of their squares.
+    /// Sum of squares.
     pub squares: f64,
 }
 
@@ -133,31 +133,30 @@ impl Sums {
         sum::add(&mut self.squares, other.squares);
     }
 
-    /// The mean; `None` of nothing.
+    /// The mean; `None` without a number.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
         sum::mean(self.sum, self.count)
     }
 
-    /// The standard deviation, of the numbers themselves and not of a larger population; `None` of
-    /// nothing.
+    /// The population standard deviation; `None` without a number.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         sum::deviation(self.sum, self.squares, self.count)
     }
 }
 
-/// What is counted of the grades of one step, or of several.
+/// Counts over the grades of one step or several.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Counted {
     /// Histograms: sums by number and bin.
     pub numbers: BTreeMap<(Number, i32), Sums>,
-    /// Grades by topic and word.
+    /// Number of grades by topic and value.
     pub words: BTreeMap<(Topic, String), u64>,
 }
 
 impl Counted {
-    /// Counts a grade. `bytes` is the length of its completion, where that is known.
+    /// Counts a grade. `bytes` is the length of its completion, if known.
     pub fn push(&mut self, grade: &GradeRecord, bytes: Option<u32>) {
         if let Some(reward) = grade.reward {
             self.number(Number::Reward, reward_bin(reward), reward);
@@ -188,12 +187,12 @@ impl Counted {
         }
     }
 
-    /// Adds grades that have a word.
+    /// Adds a number of grades with this value of a topic.
     pub fn word(&mut self, topic: Topic, word: &str, grades: u64) {
         *self.words.entry((topic, word.to_owned())).or_default() += grades;
     }
 
-    /// Grades by word of a topic.
+    /// Number of grades by value of a topic.
     pub fn words_of(&self, topic: Topic) -> impl Iterator<Item = (&str, u64)> {
         let of_topic = self
             .words
@@ -202,7 +201,7 @@ impl Counted {
         of_topic.map(|((_, word), grades)| (word.as_str(), *grades))
     }
 
-    /// All grades that were counted.
+    /// Total number of grades.
     #[must_use]
     pub fn grades(&self) -> u64 {
         self.words_of(Topic::Outcome)
@@ -223,7 +222,7 @@ impl Counted {
         self.numbers.entry((number, bin)).or_default().push(value);
     }
 
-    /// Adds what was counted of other grades.
+    /// Adds other counts.
     pub fn add(&mut self, other: &Self) {
         for (key, sums) in &other.numbers {
             self.numbers.entry(*key).or_default().add(sums);
@@ -233,13 +232,13 @@ impl Counted {
         }
     }
 
-    /// Whether nothing was counted.
+    /// Whether no grades were counted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.numbers.is_empty() && self.words.is_empty()
     }
 
-    /// The histogram of a number: bin and sums, lowest bin first.
+    /// The histogram of a number: bins with their sums, lowest bin first.
     pub fn bins(&self, number: Number) -> impl Iterator<Item = (i32, &Sums)> {
         self.numbers
             .range((number, i32::MIN)..=(number, i32::MAX))
@@ -254,15 +253,15 @@ impl Counted {
         all
     }
 
-    /// The number below which `share` of all lie, read off the histogram as if its bins were filled
-    /// evenly; `None` of nothing.
+    /// The quantile of a number at `share`, in \[0, 1\], assuming that numbers are evenly
+    /// distributed within a bin; `None` without a number.
     #[must_use]
     #[expect(
         clippy::cast_precision_loss,
         reason = "a run has less than 2^52 grades"
     )]
     pub fn quantile(&self, number: Number, share: f64) -> Option<f64> {
-        let wanted = share * self.sums(number).count as f64;
+        let rank = share * self.sums(number).count as f64;
         let mut before = 0.0;
         let mut end = None;
         for (bin, sums) in self.bins(number) {
@@ -271,8 +270,8 @@ impl Counted {
                 number.bin_start(bin),
                 number.bin_start(bin + 1),
             );
-            if before + count >= wanted {
-                return Some(start + (stop - start) * ((wanted - before) / count));
+            if before + count >= rank {
+                return Some(start + (stop - start) * ((rank - before) / count));
             }
             before += count;
             end = Some(stop);
@@ -281,11 +280,10 @@ impl Counted {
     }
 }
 
-/// What is counted of a run, by the first step of each bucket of steps; `None` gathers what was
-/// sent without a step.
+/// Counts of a run by the first step of each bucket of steps; `None` for grades without a step.
 pub type Steps = BTreeMap<Option<i64>, Counted>;
 
-/// First step of the bucket of `width` steps that `step` lies in. Buckets start at multiples of
+/// First step of the bucket of `width` steps that contains `step`. Buckets start at multiples of
 /// the width.
 #[must_use]
 pub fn bucket(step: i64, width: i64) -> i64 {
@@ -296,13 +294,13 @@ fn reward_bin(reward: f64) -> i32 {
     let last = f64::from(LAST_REWARD_BIN);
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "clamped to the bins there are"
+        reason = "clamped to the range of the bins"
     )]
     let bin = (reward * 10.0).floor().clamp(-last, last) as i32;
     bin
 }
 
-/// The code of an error as the record keeps it.
+/// The code of a recorded error.
 fn cause(error: &str) -> Option<String> {
     let error: serde_json::Value = serde_json::from_str(error).ok()?;
     Some(error.get("code")?.as_str()?.to_owned())
@@ -321,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn bins_of_rewards_are_a_tenth_and_end() {
+    fn bins_rewards_by_tenths_up_to_the_last_bin() {
         let counted = of(&[-7.0, -0.05, 0.0, 0.09, 1.0, 1e300]);
         let bins: Vec<_> = counted
             .bins(Number::Reward)
@@ -331,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_deviation_are_exact_and_parts_add_up() {
+    fn computes_exact_mean_and_deviation_of_added_counts() {
         let mut counted = of(&[0.0, 1.0]);
         counted.add(&of(&[1.0, 1.0]));
         let sums = counted.sums(Number::Reward);
@@ -343,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_lies_within_the_bin_of_the_number() {
+    fn estimates_quantiles_within_the_right_bin() {
         let mut counted = Counted::default();
         [100, 100, 100, 5_000]
             .iter()
@@ -356,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn buckets_start_at_multiples_of_their_width() {
+    fn starts_buckets_at_multiples_of_their_width() {
         let starts: Vec<_> = [-3, 0, 9, 10, 19]
             .into_iter()
             .map(|step| bucket(step, 10))
@@ -367,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_the_code_of_the_error() {
+    fn reads_error_codes() {
         assert_eq!(
             cause(r#"{"code":"too_long","message":"m"}"#).as_deref(),
             Some("too_long")

@@ -1,34 +1,34 @@
-//! Checks of datasets that were sent to the record: which datasets were checked, when, and what was
-//! found. The report itself is a body.
+//! Dataset checks in the record: which datasets were checked, when, and how many findings there
+//! were. The report itself is stored as a body.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Body, BodyKind};
 use crate::{Hash, clock::BatchId};
 
-/// That datasets were checked.
+/// A dataset check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetCheck {
-    /// Its id: the batch of the entry it came in. Ids sort by time, to the millisecond.
+    /// Id: the batch id of its entry. Ids sort by time, with a resolution of milliseconds.
     pub id: BatchId,
-    /// The datasets, as they were named, without revisions.
+    /// Names of the datasets, without revisions.
     pub datasets: Vec<String>,
-    /// Rows that were looked at, of all datasets.
+    /// Number of rows that were checked, over all datasets.
     pub checked: u64,
-    /// Findings that are errors.
+    /// Number of findings that are errors.
     pub errors: u64,
-    /// Findings that are warnings.
+    /// Number of findings that are warnings.
     pub warnings: u64,
-    /// The report's body.
+    /// Hash of the report's body.
     pub report: Hash,
-    /// Who sent it.
+    /// The caller.
     pub caller: String,
-    /// When, in microseconds since the Unix epoch.
+    /// Time, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
-/// How a report in JSON is stored. The name is of all of it, so a report that is sent again takes
-/// no room.
+/// The stored form of a JSON report. The hash covers the whole report, so a report that is sent
+/// again needs no additional storage.
 #[must_use]
 pub fn to_body(report_json: Vec<u8>) -> Body {
     Body {

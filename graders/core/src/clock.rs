@@ -1,4 +1,5 @@
-//! Time and ids, handed in wherever they are used: tests and replay depend on it.
+//! Sources of time and ids. They are passed to the code that uses them, because tests and replay
+//! depend on it.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,25 +9,25 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use ulid::Ulid;
 
-/// Where the time comes from.
+/// A source of time.
 pub trait Clock: Send + Sync {
-    /// Microseconds since the Unix epoch, for the record.
+    /// Time of day in microseconds since the Unix epoch, for the record.
     fn unix_us(&self) -> i64;
-    /// Time since some fixed point, never going back, for durations.
+    /// Time since a fixed point, for durations. Never decreases.
     fn monotonic(&self) -> Duration;
 }
 
-/// The machine's clocks.
+/// The clocks of the system.
 #[derive(Debug)]
 pub struct SystemClock {
     started: Instant,
 }
 
 impl SystemClock {
-    /// A clock whose monotonic time starts now.
+    /// Creates a clock with a monotonic time that starts now.
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the seam the ban points to"
+        reason = "other modules must use this type"
     )]
     #[must_use]
     pub fn new() -> Self {
@@ -45,7 +46,7 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[expect(
         clippy::disallowed_methods,
-        reason = "this is the seam the ban points to"
+        reason = "other modules must use this type"
     )]
     fn unix_us(&self) -> i64 {
         let since = SystemTime::now()
@@ -93,16 +94,16 @@ macro_rules! ids {
         }
 
         impl FromStr for $name {
-            type Err = BadId;
-            fn from_str(text: &str) -> Result<Self, BadId> {
-                // 26 characters hold 130 bits: what starts with more than a 7 is beyond an id and
-                // would be cut.
+            type Err = MalformedId;
+            fn from_str(text: &str) -> Result<Self, MalformedId> {
+                // 26 characters encode 130 bits. Values of more than 128 bits start with a
+                // character above 7 and would be truncated.
                 let fits = text.starts_with(|first: char| first.is_ascii_digit() && first <= '7');
                 Ulid::from_string(text)
                     .ok()
                     .filter(|_| fits)
                     .map(|ulid| Self(ulid.into()))
-                    .ok_or_else(|| BadId(text.to_owned()))
+                    .ok_or_else(|| MalformedId(text.to_owned()))
             }
         }
     )*};
@@ -111,48 +112,48 @@ macro_rules! ids {
 ids! {
     /// Id of a batch: a ULID, so ids sort by time.
     BatchId,
-    /// Id of a grade: its batch's id counted on, so a grade's id follows from its batch and
-    /// position.
+    /// Id of a grade, derived from the id of its batch and its position.
     GradeId
 }
 
-/// A text that is no id.
+/// A text is not a valid id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "not an id (26 characters of Crockford base 32, as in `01JD5XW7P9V6F8K4M3N2Q1R0ST`): `{0}`"
+    "malformed id `{0}`; expected 26 characters of Crockford base 32, as in \
+     `01JD5XW7P9V6F8K4M3N2Q1R0ST`"
 )]
-pub struct BadId(String);
+pub struct MalformedId(String);
 
 impl BatchId {
     /// The id of the grade at `position` (from 0) of this batch.
     ///
-    /// Following from the batch, it lets a batch that is sent again after a crash write the same
-    /// rows and no second ones.
+    /// Because it is derived from the batch, a batch that is sent again after a crash writes the
+    /// same rows instead of new ones.
     #[must_use]
     pub fn grade(self, position: u32) -> GradeId {
         GradeId(self.0.wrapping_add(1 + u128::from(position)))
     }
 }
 
-/// Source of fresh ids.
+/// A source of new ids.
 pub struct Ids {
     random: Mutex<Box<dyn FnMut() -> u128 + Send>>,
 }
 
 impl Ids {
-    /// Ids from the machine's random numbers.
+    /// Creates a source that uses the random numbers of the system.
     #[must_use]
     pub fn random() -> Self {
         Self::from_source(|| {
             let mut bytes = [0u8; 16];
-            // Without random numbers ids still differ by time; two batches of one millisecond would
-            // then clash and the second be refused by the record, never mixed with the first.
+            // Without random numbers, ids still differ by time. Two batches of the same millisecond
+            // then have the same id, and the record rejects the second; they are never mixed.
             let _ = getrandom::fill(&mut bytes);
             u128::from_le_bytes(bytes)
         })
     }
 
-    /// Ids from a given source of bits, for tests and replay.
+    /// Creates a source from a function that returns random bits, for tests and replay.
     #[must_use]
     pub fn from_source(source: impl FnMut() -> u128 + Send + 'static) -> Self {
         Self {
@@ -160,7 +161,7 @@ impl Ids {
         }
     }
 
-    /// A fresh batch id for the time of `clock`.
+    /// A new batch id for the time of `clock`.
     #[must_use]
     pub fn batch(&self, clock: &dyn Clock) -> BatchId {
         let bits = {
@@ -171,7 +172,7 @@ impl Ids {
             source()
         };
         let ms = u64::try_from(clock.unix_us() / 1_000).unwrap_or(0);
-        // The lowest 24 bits stay free for positions, so that ids of grades sort within their
+        // The lowest 24 bits are reserved for positions, so that ids of grades sort within their
         // batch.
         let random = (bits & ((1 << 80) - 1)) >> 24 << 24;
         BatchId(u128::from(ms) << 80 | random)
@@ -183,7 +184,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_round_trip_and_sort() {
+    fn parses_displayed_ids_and_sorts_them() {
         let ids = Ids::from_source(|| u128::MAX);
         let batch = ids.batch(&SystemClock::new());
         let (first, second) = (batch.grade(0), batch.grade(1));

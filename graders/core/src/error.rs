@@ -1,4 +1,4 @@
-//! One list of error codes: each maps to one HTTP status, one stable string and one exit code.
+//! The list of error codes. Each maps to one HTTP status, one stable string and one exit code.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 macro_rules! error_codes {
     ($($(#[$doc:meta])* $variant:ident = $code:literal, $status:literal;)*) => {
-        /// Why a request was refused or an item has no score. The string is part of the HTTP
+        /// Why a request was rejected or an item has no score. The string is part of the HTTP
         /// contract and never changes.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum ErrorCode {
@@ -23,8 +23,8 @@ macro_rules! error_codes {
                 match self { $(Self::$variant => $code,)* }
             }
 
-            /// The HTTP status a request refused for this reason answers with. Codes that only ever
-            /// stand in a result of an item carry the status their batch answers with: 200.
+            /// The HTTP status of a request that is rejected for this reason. Codes that only occur
+            /// in the result of an item have the status of their batch, 200.
             #[must_use]
             pub const fn status(self) -> u16 {
                 match self { $(Self::$variant => $status,)* }
@@ -40,25 +40,25 @@ error_codes! {
     InvalidField = "invalid_field", 422;
     /// A query parameter or path segment is wrong.
     InvalidParameter = "invalid_parameter", 400;
-    /// A page of another site had a browser send the request.
+    /// A browser sent the request on behalf of a page of another site.
     OtherSite = "other_site", 403;
-    /// No grader has the name in a task's `type`.
+    /// The `type` of a task is not a known grader.
     UnknownGrader = "unknown_grader", 422;
-    /// A task's body does not fit its grader.
+    /// The body of a task is not valid for its grader.
     InvalidTask = "invalid_task", 422;
-    /// A JSON value nests too deep.
+    /// A JSON value is nested too deeply.
     TooDeep = "too_deep", 422;
     /// Two items of one batch have the same id.
     DuplicateId = "duplicate_id", 422;
-    /// The batch has no item.
+    /// The batch has no items.
     EmptyBatch = "empty_batch", 422;
-    /// The batch has more items than a batch may have.
+    /// The batch has too many items.
     TooManyItems = "too_many_items", 413;
-    /// The body is larger than the limit, as sent or unpacked.
+    /// The body exceeds the size limit, compressed or decompressed.
     BodyTooLarge = "body_too_large", 413;
-    /// The body's `Content-Encoding` or `Content-Type` is not one the service reads.
+    /// The `Content-Encoding` or `Content-Type` of the body is not supported.
     UnsupportedMedia = "unsupported_media", 415;
-    /// A policy is written wrong, or its items disagree.
+    /// A policy is invalid, or the policies of a batch conflict.
     InvalidPolicy = "invalid_policy", 422;
     /// No policy has this name.
     UnknownPolicy = "unknown_policy", 422;
@@ -70,44 +70,44 @@ error_codes! {
     UnknownModel = "unknown_model", 404;
     /// The reward model is not loaded yet, or failed to load.
     ModelUnavailable = "model_unavailable", 503;
-    /// The directory, hub name or options do not make a reward model.
+    /// No reward model can be loaded from the directory or hub name with these options.
     ModelNotLoadable = "model_not_loadable", 422;
-    /// The reward model has another version than the request expects.
+    /// The version of the reward model is not the one that the request expects.
     ModelVersionMismatch = "model_version_mismatch", 409;
-    /// The request's timeout ran out before its turn came.
+    /// The request timed out in the queue.
     DeadlineExceeded = "deadline_exceeded", 504;
-    /// Too much work is waiting; retry after the time in `Retry-After`.
+    /// The queue is full; retry after the time in `Retry-After`.
     Overloaded = "overloaded", 429;
     /// The node is warming up: it accepts batches but is not yet at full speed.
     Starting = "starting", 503;
     /// The node is shutting down.
     ShuttingDown = "shutting_down", 503;
-    /// Nothing has this id or path.
+    /// There is no object with this id or path.
     NotFound = "not_found", 404;
-    /// The path exists, but not for this method.
+    /// The path does not support this method.
     MethodNotAllowed = "method_not_allowed", 405;
     /// The record cannot be read or written.
     StoreUnavailable = "store_unavailable", 503;
-    /// A fault of ours without a better name.
+    /// An internal error of the service.
     Internal = "internal", 500;
-    /// The task's gold answer is empty or cannot be read.
+    /// The gold answer of the task is empty or cannot be parsed.
     GoldUnparsable = "gold_unparsable", 200;
-    /// The task's gold answer needs more work than the step budget allows.
+    /// The gold answer of the task exceeds the step budget.
     GoldTooCostly = "gold_too_costly", 200;
-    /// Something else about the task is at fault.
+    /// The task is at fault for another reason.
     TaskAtFault = "task_at_fault", 200;
     /// The grader panicked on this item.
     GraderPanicked = "grader_panicked", 200;
-    /// The grader's image or feature is missing.
+    /// The image or feature of the grader is missing.
     GraderUnavailable = "grader_unavailable", 200;
-    /// A sandbox gave no answer, twice.
+    /// A sandbox worker failed twice.
     SandboxFailed = "sandbox_failed", 200;
     /// The batch was cancelled before this item was graded.
     Cancelled = "cancelled", 200;
 }
 
 impl ErrorCode {
-    /// Exit code of a command that ends for this reason: 2, a usage or internal error.
+    /// Exit code of a command that fails for this reason: 2, a usage or internal error.
     #[must_use]
     pub const fn exit_code(self) -> u8 {
         2

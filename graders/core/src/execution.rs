@@ -1,62 +1,66 @@
-//! Running a program without grading it: what routes for trainers that compare by themselves need.
+//! Execution of a program without grading. Compatibility routes need it for trainers that compare
+//! the output themselves.
 
 use std::time::Duration;
 
 use crate::{BoxFuture, Fault};
 
-/// A program to run once.
+/// A program to run.
 #[derive(Debug, Clone)]
 pub struct Execution {
-    /// Name of the language, as in `python`.
+    /// Name of the language, such as `python`.
     pub language: String,
     /// The program.
     pub text: String,
-    /// What it reads.
+    /// Its standard input.
     pub stdin: Vec<u8>,
-    /// Seconds it may take, counted as work at the rate a core does it.
+    /// Limit in seconds. It is converted to work at the rate of one core.
     pub seconds: f64,
-    /// Bytes of memory, the interpreter's included; `None` for as much as there is.
+    /// Limit of memory in bytes, including the interpreter; `None` for the maximum.
     pub memory_bytes: Option<u64>,
-    /// Longest wait until it begins.
+    /// Longest time to wait for a sandbox worker.
     pub turn: Duration,
 }
 
-/// How a program that ran ended.
+/// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionEnd {
-    /// With a status; an exception, a refused compilation and a limit of memory or output are
-    /// status 1.
+    /// It exited with this status. An uncaught exception, a compile error and an exceeded limit of
+    /// memory or output have status 1.
     Exited(i32),
-    /// Its time was used up.
+    /// It exceeded its time limit.
     TimeLimit,
 }
 
-/// A program that ran.
+/// The result of a program that ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Executed {
     /// How it ended.
     pub end: ExecutionEnd,
-    /// What it wrote.
+    /// Its standard output.
     pub stdout: Vec<u8>,
-    /// The last of what it wrote to standard error, with the reason of an end that is not its own.
+    /// The end of its standard error, with the reason if it was terminated.
     pub stderr: Vec<u8>,
-    /// Seconds it took, counted as its limit was.
+    /// Seconds of work, in the unit of the limit.
     pub seconds: f64,
 }
 
 /// Why a program did not run.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NotExecuted {
-    /// It did not get its turn in time.
-    #[error("every worker is busy; send the program again")]
+    /// No sandbox worker became free in time.
+    #[error("all sandbox workers are busy; retry")]
     Busy,
-    /// We are at fault, or the language is missing.
+    /// The service is at fault, or the language is not installed.
     #[error("{0}")]
     Failed(Fault),
 }
 
-/// Whatever runs programs.
+/// Runs programs.
 pub trait Execute: Send + Sync {
     /// Runs one program.
+    ///
+    /// # Errors
+    /// [`NotExecuted`] if the program did not run.
     fn execute(&self, execution: Execution) -> BoxFuture<'_, Result<Executed, NotExecuted>>;
 }

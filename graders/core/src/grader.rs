@@ -1,4 +1,5 @@
-//! The two traits every verifier implements: a grader prepares tasks, a prepared task grades items.
+//! The two traits that every grader implements: [`Grader`] prepares tasks, [`Prepared`] grades
+//! items.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,23 +8,23 @@ pub use futures::future::BoxFuture;
 
 use crate::{ErrorCode, Fault, GraderTable, Item, Lane, Outcome, Spec, Task};
 
-/// How deep tasks may nest: a rubric may hold a task that holds a task that holds a task.
+/// Maximum nesting of tasks. For example, a rubric may contain a task that contains a task.
 pub const MAX_NESTED_TASKS: u8 = 3;
 
-/// A task's shape is wrong. The request that carried it is refused before any work.
+/// The structure of a task is invalid. The request that contains it is rejected before any work.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{code} at `{pointer}`: {message}")]
 pub struct TaskError {
-    /// Stable code.
+    /// The error code.
     pub code: ErrorCode,
     /// JSON pointer to the field, relative to the task; empty for the task itself.
     pub pointer: String,
-    /// What was wrong and what to do.
+    /// What is wrong and what to do.
     pub message: String,
 }
 
 impl TaskError {
-    /// An error at `pointer`.
+    /// Creates an error at `pointer`.
     #[must_use]
     pub fn new(code: ErrorCode, pointer: &str, message: String) -> Self {
         Self {
@@ -34,35 +35,35 @@ impl TaskError {
     }
 }
 
-/// Result of looking at a task's shape.
+/// The result of [`Grader::check`].
 pub type Checked = Result<(), TaskError>;
 
 /// A verifier of one task type.
 pub trait Grader: Send + Sync {
-    /// What it says of itself.
+    /// The grader's description.
     fn spec(&self) -> &'static Spec;
 
-    /// Looks at the shape of a task, cheaply: fields, types, ranges, nested tasks. Called before a
-    /// batch is admitted.
+    /// Checks the structure of a task: fields, types, ranges, nested tasks. It is called before a
+    /// batch is admitted and must be cheap.
     ///
     /// # Errors
-    /// [`TaskError`]: the whole request is refused with a pointer to the field.
+    /// [`TaskError`]: the whole request is rejected with a pointer to the field.
     fn check(&self, task: &Task, cx: &PrepareContext<'_>) -> Checked;
 
-    /// Does once what all completions of a task share: parses the gold, compiles the schema,
-    /// executes the reference.
+    /// Does the work that all completions of a task share, once: parses the gold answer, compiles
+    /// the schema, executes the reference.
     ///
     /// # Errors
-    /// [`Fault`] when the task's content is at fault; every item of it is then `ungradable`, or
-    /// `failed` for a fault of ours.
+    /// [`Unprepared::Ungradable`] if the content of the task is at fault, [`Unprepared::Failed`] if
+    /// the service is. Every item of the task then has that outcome.
     fn prepare(
         &self,
         task: &Task,
         cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, Unprepared>;
 
-    /// Why the grader cannot work on this node, with the command that would enable it; `None` when
-    /// it can.
+    /// Why the grader is not available on this node, with the command that enables it; `None` if it
+    /// is available.
     fn unavailable(&self) -> Option<String> {
         None
     }
@@ -71,10 +72,10 @@ pub trait Grader: Send + Sync {
 /// Why a task could not be prepared.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Unprepared {
-    /// The task is at fault.
+    /// The task is at fault: its items are `ungradable`.
     #[error("{0}")]
     Ungradable(Fault),
-    /// We are.
+    /// The service is at fault: the items of the task are `failed`.
     #[error("{0}")]
     Failed(Fault),
 }
@@ -88,35 +89,35 @@ impl From<Unprepared> for Outcome {
     }
 }
 
-/// A task ready to grade completions, shared by all of them.
+/// A prepared task. All completions of the task share it.
 pub trait Prepared: Send + Sync {
-    /// Grades `items`, giving one outcome an item in their order.
+    /// Grades `items` and returns one outcome per item, in order.
     ///
-    /// There are at most [`Spec::at_once`] of them. In the `Cpu` lane the future never waits and
-    /// `items` is one item. Items of a call that panics are asked again one by one, so that a panic
-    /// costs its own item alone.
+    /// There are at most [`Spec::at_once`] items; in the `Cpu` lane there is one, and the future
+    /// never waits. If a call panics, its items are graded again one by one, so that only the item
+    /// that causes the panic fails.
     fn grade<'a>(
         &'a self,
         items: &'a [&'a Item],
         cx: &'a GradeContext,
     ) -> BoxFuture<'a, Vec<Outcome>>;
 
-    /// Bytes it keeps in memory, roughly: the bound of the cache of prepared tasks counts them.
+    /// Approximate memory in bytes, counted against the limit of the cache of prepared tasks.
     fn bytes(&self) -> usize;
 
-    /// Where this task's work runs: in its grader's `own` lane, unless a task inside it needs
-    /// another.
-    fn lane(&self, own: Lane) -> Lane {
-        own
+    /// The lane of this task. `default` is the lane of its grader; a nested task may need another
+    /// one.
+    fn lane(&self, default: Lane) -> Lane {
+        default
     }
 }
 
-/// A prepared task of the `Cpu` lane as a plain function; adapted to [`Prepared`].
+/// A prepared task of the `Cpu` lane as a plain function. It implements [`Prepared`].
 pub trait PureGrader: Send + Sync {
     /// Grades one item.
     fn grade_one(&self, item: &Item) -> Outcome;
 
-    /// As [`Prepared::bytes`].
+    /// See [`Prepared::bytes`].
     fn bytes(&self) -> usize;
 }
 
@@ -136,17 +137,17 @@ impl<G: PureGrader> Prepared for G {
     }
 }
 
-/// A prepared task inside a task.
+/// A prepared nested task.
 #[derive(Clone)]
 pub struct Nested {
-    /// Its grader.
+    /// The description of its grader.
     pub spec: &'static Spec,
     /// The task.
     pub prepared: Arc<dyn Prepared>,
 }
 
 impl Nested {
-    /// Where its work runs.
+    /// The lane of the task.
     #[must_use]
     pub fn lane(&self) -> Lane {
         self.prepared.lane(self.spec.lane)
@@ -155,17 +156,17 @@ impl Nested {
     /// Grades one item.
     pub async fn grade(&self, item: &Item, cx: &GradeContext) -> Outcome {
         let outcomes = self.prepared.grade(&[item], cx).await;
-        let silent = || {
+        let no_outcome = || {
             Outcome::Failed(Fault::lasting(
                 ErrorCode::Internal,
-                "the nested grader gave no outcome",
+                "the nested grader returned no outcome",
             ))
         };
-        outcomes.into_iter().next().unwrap_or_else(silent)
+        outcomes.into_iter().next().unwrap_or_else(no_outcome)
     }
 }
 
-/// What a grader may use while it checks or prepares a task.
+/// What a grader may use to check or prepare a task.
 #[derive(Clone, Copy)]
 pub struct PrepareContext<'a> {
     table: &'a GraderTable,
@@ -173,41 +174,42 @@ pub struct PrepareContext<'a> {
 }
 
 impl<'a> PrepareContext<'a> {
-    /// The context of a task that stands in a request.
+    /// The context of a top-level task of a request.
     #[must_use]
     pub fn new(table: &'a GraderTable) -> Self {
         Self { table, depth: 0 }
     }
 
-    /// Checks a task inside a task.
+    /// Checks a nested task.
     ///
     /// # Errors
-    /// As [`Grader::check`], and when tasks nest deeper than [`MAX_NESTED_TASKS`] or no grader has
-    /// the name.
+    /// As [`Grader::check`], and if tasks nest deeper than [`MAX_NESTED_TASKS`] or the grader is
+    /// unknown.
     pub fn check_nested(&self, task: &Task) -> Checked {
-        let inner = self.deeper()?;
-        self.table.get(task)?.check(task, &inner)
+        let nested = self.deeper()?;
+        self.table.get(task)?.check(task, &nested)
     }
 
-    /// Prepares a task inside a task.
+    /// Prepares a nested task.
     ///
     /// # Errors
-    /// As [`Grader::prepare`], and when tasks nest too deep or no grader has the name.
+    /// As [`Grader::prepare`], and if tasks nest too deeply or the grader is unknown.
     pub fn nested(&self, task: &Task) -> Result<Nested, Unprepared> {
         let at_fault = |error: TaskError| {
             Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
         };
-        let inner = self.deeper().map_err(at_fault)?;
+        let nested = self.deeper().map_err(at_fault)?;
         let grader = self.table.get(task).map_err(at_fault)?;
         Ok(Nested {
             spec: grader.spec(),
-            prepared: grader.prepare(task, &inner)?,
+            prepared: grader.prepare(task, &nested)?,
         })
     }
 
+    /// The context of a nested task.
     fn deeper(&self) -> Result<Self, TaskError> {
         if self.depth == MAX_NESTED_TASKS {
-            let message = format!("tasks nest deeper than {MAX_NESTED_TASKS}; flatten them");
+            let message = format!("tasks nest deeper than {MAX_NESTED_TASKS} levels; flatten them");
             return Err(TaskError::new(ErrorCode::TooDeep, "", message));
         }
         Ok(Self {
@@ -217,32 +219,32 @@ impl<'a> PrepareContext<'a> {
     }
 }
 
-/// Set when nobody waits for a result any more. Graders of long work look at it between steps.
+/// Is set when the result is no longer needed. Graders with long work check it between steps.
 #[derive(Debug, Clone, Default)]
 pub struct CancelFlag(Arc<AtomicBool>);
 
 impl CancelFlag {
-    /// A flag that is not set.
+    /// Creates a flag that is not set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets it, for all clones.
+    /// Sets the flag and all its clones.
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Release);
     }
 
-    /// Whether it is set.
+    /// Whether the flag is set.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
 }
 
-/// What a prepared task may use while it grades.
+/// What a prepared task may use to grade items.
 #[derive(Debug, Clone, Default)]
 pub struct GradeContext {
-    /// Set when the client is gone.
+    /// Is set when the client has disconnected.
     pub cancel: CancelFlag,
 }

@@ -1,10 +1,10 @@
-//! Content hashes: the name of a body, a task or a completion is what it contains.
+//! Content hashes. They identify bodies, tasks and completions by their content.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A BLAKE3 hash of some content, 32 bytes, written in lower-case hexadecimal.
+/// A BLAKE3 hash of 32 bytes, displayed in lower-case hexadecimal.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Hash([u8; 32]);
 
@@ -15,8 +15,8 @@ impl Hash {
         Self(*blake3::hash(content).as_bytes())
     }
 
-    /// The hash of several parts, each framed by its length so that no two lists of parts share one
-    /// encoding.
+    /// The hash of several parts. Each is preceded by its length, so that different lists of parts
+    /// have different encodings.
     #[must_use]
     pub fn of_parts(parts: &[&[u8]]) -> Self {
         let mut hasher = blake3::Hasher::new();
@@ -33,7 +33,7 @@ impl Hash {
         &self.0
     }
 
-    /// A hash read back from storage; `None` unless there are exactly 32 bytes.
+    /// A hash from stored bytes; `None` unless there are exactly 32 bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         bytes.try_into().ok().map(Self)
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_are_framed() {
+    fn frames_parts_by_length() {
         assert_ne!(
             Hash::of_parts(&[b"ab", b"c"]),
             Hash::of_parts(&[b"a", b"bc"])
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_round_trip() {
+    fn round_trips_bytes() {
         let hash = Hash::of(b"body");
         assert_eq!(Hash::from_bytes(hash.as_bytes()), Some(hash));
         assert_eq!(Hash::from_bytes(b"short"), None);

@@ -1,7 +1,8 @@
 //! Estimates the heap memory of values, so that caches can enforce limits in bytes.
 //!
-//! The numbers are those of a 64-bit allocator such as glibc's: 8 bytes of header, sizes in steps
-//! of 16, at least 32. Values are assumed to have no spare capacity, as is the case for clones.
+//! The numbers are those of a 64-bit allocator such as glibc: a header of 8 bytes, sizes in steps
+//! of 16, at least 32 bytes. Values are assumed to have no spare capacity, as is the case for
+//! clones.
 
 use serde_json::{Map, Value};
 
@@ -10,7 +11,7 @@ use crate::{Component, Evidence, Fault, Outcome};
 /// Entries in a full node of the standard library's B-tree.
 const NODE_ENTRIES: usize = 11;
 
-/// Entries in a node that was split during insertion in key order, which gives the lowest average.
+/// Entries in a node that was split during insertion in key order. This is the lowest average.
 const SPLIT_ENTRIES: usize = 6;
 
 /// The heap memory of an allocation of `bytes`.
@@ -69,8 +70,8 @@ pub fn evidence(evidence: &Evidence) -> usize {
 
 /// The heap memory of an outcome.
 #[must_use]
-pub fn outcome(of: &Outcome) -> usize {
-    let grade = match of {
+pub fn outcome(value: &Outcome) -> usize {
+    let grade = match value {
         Outcome::Graded(grade) => grade,
         Outcome::Ungradable(Fault { message, .. }) | Outcome::Failed(Fault { message, .. }) => {
             return allocation(message.len());
@@ -79,9 +80,9 @@ pub fn outcome(of: &Outcome) -> usize {
     let component = |Component {
                          name,
                          grader,
-                         outcome: own,
+                         outcome: nested,
                      }: &Component| {
-        allocation(name.len()) + allocation(grader.len()) + outcome(own)
+        allocation(name.len()) + allocation(grader.len()) + outcome(nested)
     };
     evidence(&grade.evidence)
         + tree(grade.measures.len(), size_of::<(&str, crate::Measure)>())

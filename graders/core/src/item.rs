@@ -1,4 +1,4 @@
-//! One completion with what its grader may look at.
+//! An item: one completion and the facts that its grader may read.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,21 +11,21 @@ use serde_json::Value;
 
 use crate::{Hash, Measure, RawJson};
 
-/// One message of a chat, as trainers send it. Fields the service does not read are kept for the
+/// A chat message, as trainers send it. Fields that the service does not read are preserved for
 /// graders that do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Message {
     /// `system`, `user`, `assistant` or `tool`.
     pub role: String,
-    /// A string, an array of parts, or null beside tool calls.
+    /// A string, an array of parts, or null if the message has tool calls.
     #[serde(default)]
     pub content: Value,
-    /// `tool_calls`, `reasoning_content`, `name` and whatever else came.
+    /// All other fields, such as `tool_calls`, `reasoning_content` and `name`.
     #[serde(flatten)]
     pub rest: BTreeMap<String, Value>,
 }
 
-/// Roles a message may have. Another spelling would silently hide the message from its grader.
+/// Valid roles. With another spelling, a grader would silently ignore the message.
 const ROLES: &[&str] = &[
     "system",
     "developer",
@@ -36,13 +36,13 @@ const ROLES: &[&str] = &[
 ];
 
 impl Message {
-    /// Whether role and content have a shape that graders read.
+    /// Checks that role and content are valid. The error is the reason.
     fn check(&self) -> Result<(), String> {
         if !ROLES.contains(&self.role.as_str()) {
             return Err(format!(
-                "a message's `role` is one of {}: `{}`",
-                ROLES.join(", "),
-                short(&self.role)
+                "unknown `role` `{}` of a message; expected one of {}",
+                short(&self.role),
+                ROLES.join(", ")
             ));
         }
         let is_part = |part: &Value| match part.get("type").and_then(Value::as_str) {
@@ -54,13 +54,13 @@ impl Message {
             Value::Null | Value::String(_) => Ok(()),
             Value::Array(parts) if parts.iter().all(is_part) => Ok(()),
             _ => Err(
-                "a message's `content` is a string, null, or an array of parts with a `type`"
+                "`content` of a message must be a string, null, or an array of parts with a `type`"
                     .to_owned(),
             ),
         }
     }
 
-    /// The text parts, joined. Images and other parts count for nothing.
+    /// The text parts, joined. Images and other parts are ignored.
     #[must_use]
     pub fn text(&self) -> String {
         match &self.content {
@@ -75,17 +75,18 @@ impl Message {
     }
 }
 
-/// A text for an error message: not more than anyone reads.
+/// Truncates a text for an error message.
 fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
+/// The text of a content part, if it has one.
 fn part_text(part: &Value) -> Option<&str> {
     part.as_str()
         .or_else(|| part.get("text").and_then(Value::as_str))
 }
 
-/// What the model wrote: plain text or a list of messages. Prompts have the same two shapes.
+/// The output of the model: plain text or a list of messages. Prompts have the same two forms.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Completion {
@@ -95,7 +96,8 @@ pub enum Completion {
     Messages(Arc<[Message]>),
 }
 
-/// Written by hand: the derive for untagged enums would copy every text twice and report no reason.
+/// Implemented manually: the derive for untagged enums would copy every text twice and report no
+/// reason.
 impl<'de> Deserialize<'de> for Completion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextOrMessages;
@@ -118,7 +120,7 @@ impl<'de> Deserialize<'de> for Completion {
                     messages.push(message);
                 }
                 if messages.is_empty() {
-                    return Err(de::Error::custom("a list of messages has at least one"));
+                    return Err(de::Error::custom("a list of messages must not be empty"));
                 }
                 Ok(Completion::Messages(messages.into()))
             }
@@ -129,8 +131,8 @@ impl<'de> Deserialize<'de> for Completion {
 }
 
 impl Completion {
-    /// What a text grader reads: the text itself, or the text parts of the last assistant message,
-    /// joined. `reasoning_content` and tool messages never count.
+    /// The text that text graders read: the text itself, or the joined text parts of the last
+    /// assistant message. `reasoning_content` and tool messages are ignored.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
@@ -144,7 +146,7 @@ impl Completion {
         }
     }
 
-    /// Whether there is anything a text grader could read: a text, or a message of the assistant.
+    /// Whether there is anything for a text grader to read: a text or an assistant message.
     #[must_use]
     pub fn has_answer(&self) -> bool {
         match self {
@@ -153,7 +155,7 @@ impl Completion {
         }
     }
 
-    /// Size in bytes: of the text, or of the messages as JSON.
+    /// Size in bytes of the text, or of the messages as JSON.
     #[must_use]
     pub fn bytes(&self) -> usize {
         match self {
@@ -162,19 +164,20 @@ impl Completion {
         }
     }
 
-    /// How the completion is stored: the text itself, or the messages as a JSON array.
+    /// The stored form: the text itself, or the messages as a JSON array.
     #[must_use]
     pub fn to_body(&self) -> Cow<'_, [u8]> {
         match self {
             Self::Text(text) => Cow::Borrowed(text.as_bytes()),
-            // Messages came from JSON, so they go back into it.
+            // Messages were parsed from JSON, so serialising them does not fail.
             Self::Messages(messages) => {
                 Cow::Owned(serde_json::to_vec(messages).unwrap_or_default())
             }
         }
     }
 
-    /// Its content as a name. A text and the messages it might spell have different names.
+    /// Hash of the content. A text and messages with the same serialised form have different
+    /// hashes.
     #[must_use]
     pub fn hash(&self) -> Hash {
         match self {
@@ -184,14 +187,14 @@ impl Completion {
     }
 }
 
-/// Facts that the trainer sends with an item. Known keys have meaning; other keys are kept as they
-/// were written.
+/// Facts that the trainer sends with an item. Known keys have a meaning; other keys are preserved
+/// as they were written.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Meta {
     /// Length of the completion in tokens; reported as the measure `tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// The completion was cut at the length limit.
+    /// The completion was truncated at the length limit.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
     /// The prompt ended inside `<think>`, so the completion starts as reasoning.
@@ -203,7 +206,7 @@ pub struct Meta {
 }
 
 impl Meta {
-    /// The measures the facts carry, beside those of the grader.
+    /// The measures contained in the facts. They are reported in addition to those of the grader.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Measure)> {
         self.tokens.into_iter().filter_map(|tokens| {
             #[expect(
@@ -216,7 +219,7 @@ impl Meta {
         })
     }
 
-    /// The other facts that are numbers.
+    /// The numeric values among the other facts.
     pub fn numbers(&self) -> impl Iterator<Item = (&str, f64)> {
         let is_number = |fact: &RawJson| {
             fact.get()
@@ -228,7 +231,7 @@ impl Meta {
         })
     }
 
-    /// The other fact of this name, if it is a string.
+    /// The value of the other fact with this name, if it is a string.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<String> {
         self.rest
@@ -237,7 +240,7 @@ impl Meta {
     }
 }
 
-/// Written by hand because the derive for flattened fields would build a tree of every value.
+/// Implemented manually because the derive for flattened fields would build a tree of every value.
 impl<'de> Deserialize<'de> for Meta {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Facts;
@@ -288,23 +291,23 @@ impl<'de> Deserialize<'de> for Meta {
     }
 }
 
-/// What a grader is handed: one completion and the facts around it.
+/// The input of a grader: one completion and the facts about it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Item {
-    /// The prompt, when the trainer sent it.
+    /// The prompt, if the trainer sent it.
     pub prompt: Option<Completion>,
     /// The completion to grade.
     pub completion: Completion,
-    /// Facts sent along.
+    /// Facts about the completion.
     pub meta: Meta,
 }
 
 impl Item {
-    /// Everything beside the completion, as a name.
+    /// Hash of everything except the completion.
     #[must_use]
     pub fn context_hash(&self) -> Hash {
         let prompt = self.prompt.as_ref().map(Completion::hash);
-        // Facts came from JSON, so they go back into it.
+        // Facts were parsed from JSON, so serialising them does not fail.
         let facts = serde_json::to_vec(&self.meta).unwrap_or_default();
         Hash::of_parts(&[
             prompt.as_ref().map_or(&[][..], |hash| hash.as_bytes()),
@@ -312,7 +315,7 @@ impl Item {
         ])
     }
 
-    /// An item of plain text without prompt or facts.
+    /// Creates an item with a plain text and no prompt or facts.
     #[must_use]
     pub fn text(completion: &str) -> Self {
         Self {
@@ -332,10 +335,11 @@ mod tests {
     }
 
     #[test]
-    fn only_the_last_assistant_message_counts() {
+    fn reads_only_the_last_assistant_message() {
         let completion = messages(
             r#"[{"role":"assistant","content":"first"},
-                {"role":"assistant","content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}],
+                {"role":"assistant",
+                 "content":[{"type":"text","text":"a"},{"type":"image"},{"type":"text","text":"b"}],
                  "reasoning_content":"hidden"},
                 {"role":"tool","content":"9"}]"#,
         );
@@ -343,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_round_trip_with_unknown_fields() {
+    fn preserves_unknown_fields_of_messages() {
         let completion =
             messages(r#"[{"role":"assistant","content":null,"tool_calls":[{"id":"1"}]}]"#);
         let body = completion.to_body().into_owned();
@@ -384,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_never_shares_a_name_with_messages() {
+    fn hashes_text_and_messages_differently() {
         let completion = messages(r#"[{"role":"assistant","content":"x"}]"#);
         let body = String::from_utf8(completion.to_body().into_owned()).unwrap();
         assert_ne!(Completion::Text(body.into()).hash(), completion.hash());

@@ -1,13 +1,13 @@
-//! Owns the words and types every crate of Assay speaks: items, tasks, outcomes, scores, the grader
-//! and store traits, answer extraction. Owns no grader, no thread, no socket and no database.
+//! Types and traits that all crates of Assay share: items, tasks, outcomes, scores, the grader and
+//! store traits, and answer extraction. Contains no grader and uses no thread, socket or database.
 //!
-//! The types carry the rules of the service:
+//! The types enforce the rules of the service:
 //!
-//! - [`Score`] and [`Reward`] refuse numbers outside their range, so a reward is always finite;
-//! - an [`Outcome`] that is not `Graded` holds a [`Fault`] and no number, so a failure of ours can
-//!   never become a reward of 0;
-//! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once, and [`Prepared`] grades however many
-//!   completions share it.
+//! - [`Score`] and [`Reward`] reject numbers outside their range, so a reward is always finite;
+//! - an [`Outcome`] that is not `Graded` contains a [`Fault`] and no number, so a failure of the
+//!   service cannot become a reward of 0;
+//! - a [`Grader`] turns a [`Task`] into a [`Prepared`] once; [`Prepared`] then grades all
+//!   completions of the task.
 
 pub mod channel;
 pub mod chart;

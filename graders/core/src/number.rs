@@ -1,10 +1,10 @@
-//! Numbers with a range: what a constructor has checked needs no second look.
+//! Numbers with a range. Constructors check the range once.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A number was outside the range its type promises.
+/// A number is outside the range of its type.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("{what} must be {range}: {value}")]
 pub struct OutOfRange {
@@ -35,7 +35,7 @@ macro_rules! ranged {
                 }
             }
 
-            /// The number itself.
+            /// The number.
             #[must_use]
             pub fn get(self) -> f64 {
                 self.0
@@ -64,24 +64,24 @@ macro_rules! ranged {
 }
 
 ranged! {
-    /// Correctness of a completion as its grader sees it: finite, in \[0, 1\].
+    /// Correctness of a completion as determined by its grader: finite, in \[0, 1\].
     Score, "a score", "finite and in [0, 1]", |v| (0.0..=1.0).contains(&v)
 }
 ranged! {
-    /// What a trainer maximises, made from score, checks and measures by the policy: finite, any
-    /// sign.
+    /// The number that a trainer maximises, computed from score, checks and measures by the reward
+    /// policy: finite, any sign.
     Reward, "a reward", "finite", f64::is_finite
 }
 ranged! {
-    /// Any other number a grader reports (work, calls, length): finite, its unit stated in the
-    /// grader's [`Spec`](crate::Spec).
+    /// Any other number that a grader reports, such as work, calls or length: finite. The
+    /// [`Spec`](crate::Spec) of the grader states its unit.
     Measure, "a measure", "finite", f64::is_finite
 }
 
 impl Score {
-    /// Right.
+    /// Fully correct.
     pub const ONE: Self = Self(1.0);
-    /// Not right.
+    /// Not correct.
     pub const ZERO: Self = Self(0.0);
 }
 
@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_score_refuses_what_is_not_a_share() {
+    fn rejects_scores_outside_the_unit_interval() {
         for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.1, 1.000_001] {
             assert!(Score::new(bad).is_err(), "{bad}");
         }
@@ -104,13 +104,13 @@ mod tests {
     }
 
     #[test]
-    fn a_reward_is_finite_and_may_be_negative() {
+    fn accepts_negative_rewards_and_rejects_nan() {
         assert!(Reward::new(-3.5).is_ok());
         assert!(Reward::new(f64::NAN).is_err());
     }
 
     #[test]
-    fn a_number_read_from_json_is_checked_too() {
+    fn checks_numbers_read_from_json() {
         let error = serde_json::from_str::<Score>("1.5")
             .unwrap_err()
             .to_string();

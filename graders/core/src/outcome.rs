@@ -1,4 +1,4 @@
-//! What became of an item: graded, or not, and why. Only a graded item has a number.
+//! The outcome of an item: graded, or why it could not be graded. Only a graded item has a score.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,32 +7,32 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ErrorCode, Evidence, Measure, Score};
 
-/// Short reason code of a graded item, one of those its grader's [`Spec`](crate::Spec) lists.
+/// Short reason code of a graded item. The [`Spec`](crate::Spec) of the grader lists its verdicts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(transparent)]
 pub struct Verdict(&'static str);
 
 impl Verdict {
-    /// Right.
+    /// Fully correct.
     pub const CORRECT: Self = Self("correct");
-    /// Right in part: 0 < score < 1.
+    /// Partly correct: 0 < score < 1.
     pub const PARTIAL: Self = Self("partial");
-    /// A number without a notion of pass.
+    /// A score without a notion of pass.
     pub const SCORED: Self = Self("scored");
-    /// Not the gold.
+    /// Not equivalent to the expected answer.
     pub const WRONG_ANSWER: Self = Self("wrong_answer");
-    /// The completion holds nothing that could be an answer.
+    /// The completion contains no answer.
     pub const NO_ANSWER: Self = Self("no_answer");
-    /// The completion is longer than the node reads.
+    /// The completion is longer than the limit of the node.
     pub const TOO_LONG: Self = Self("too_long");
 
-    /// A verdict of one grader's own.
+    /// A verdict that is specific to one grader.
     #[must_use]
     pub const fn new(code: &'static str) -> Self {
         Self(code)
     }
 
-    /// The code.
+    /// The verdict code.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.0
@@ -45,14 +45,14 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A named part of a grade: a check beside the task, or a nested task of the grader.
+/// A named part of a grade: a check of the item, or a nested task of the grader.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Component {
-    /// The name the request or the task gave it.
+    /// Name in the request or the task.
     pub name: String,
     /// Grader and version, as in `text@1`.
     pub grader: String,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
@@ -61,34 +61,34 @@ pub struct Component {
 pub struct Step {
     /// Correctness of the step.
     pub score: Score,
-    /// A hint to the trainer: the step says nothing, so a trace with it is better left out of the
-    /// loss.
+    /// A hint to the trainer: the score of the step is not meaningful, and a trace with it should
+    /// be excluded from the loss.
     pub masked: bool,
 }
 
 /// A graded item.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Grade {
-    /// Why the score is what it is.
+    /// Reason for the score.
     pub verdict: Verdict,
-    /// Correctness.
+    /// Correctness in \[0, 1\].
     pub score: Score,
     /// Facts behind the verdict.
     pub evidence: Evidence,
-    /// Other numbers, by name; units stand in the grader's spec.
+    /// Measures by name. The spec of the grader states their units.
     pub measures: BTreeMap<&'static str, Measure>,
-    /// Nested tasks of the grader and, from the engine, checks beside the task.
+    /// Nested tasks of the grader and, added by the engine, checks of the item.
     pub components: Vec<Component>,
-    /// The steps of a trace, in order; empty for graders of whole answers.
+    /// Scores of the steps of a trace, in order; empty for graders of whole answers.
     pub steps: Vec<Step>,
     /// Deterministic cost in the grader's unit.
     pub work: u64,
-    /// Whether grading again gives the same verdict.
+    /// Whether grading again returns the same verdict.
     pub deterministic: bool,
 }
 
 impl Grade {
-    /// A deterministic grade with no evidence yet.
+    /// Creates a deterministic grade without evidence.
     #[must_use]
     pub fn new(verdict: Verdict, score: Score) -> Self {
         Self {
@@ -122,16 +122,16 @@ impl Grade {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, thiserror::Error)]
 #[error("{code}: {message}")]
 pub struct Fault {
-    /// Stable code.
+    /// The error code.
     pub code: ErrorCode,
-    /// What was wrong, where, and what to do.
+    /// What is wrong, where, and what to do.
     pub message: String,
     /// Whether sending the item again may help.
     pub retryable: bool,
 }
 
 impl Fault {
-    /// A fault that comes back when the item is sent again.
+    /// Creates a fault that would occur again if the item is sent again.
     #[must_use]
     pub fn lasting(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
@@ -141,7 +141,7 @@ impl Fault {
         }
     }
 
-    /// A fault that sending again may cure.
+    /// Creates a fault that may not occur again if the item is sent again.
     #[must_use]
     pub fn passing(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
@@ -152,19 +152,19 @@ impl Fault {
     }
 }
 
-/// What became of an item.
+/// The outcome of an item.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Outcome {
     /// The grader reached a verdict.
     Graded(Grade),
-    /// The task is at fault: no completion could be graded by it.
+    /// The task is at fault: no completion of it can be graded.
     Ungradable(Fault),
-    /// We are at fault.
+    /// The service is at fault.
     Failed(Fault),
 }
 
 impl Outcome {
-    /// The word for it in JSON, metrics and the record.
+    /// The name of the outcome in JSON, metrics and the record.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {

@@ -1,32 +1,31 @@
-//! Pairs that a reward model learns from while a policy trains: to one prompt, a completion that a
-//! rule accepted, and one that is wrong. They are collected under the name of a model, each once,
-//! in the order they came.
+//! Pairs of completions for training a reward model while a policy model trains: one that a rule
+//! accepted and one that is wrong, for the same prompt. Pairs are collected under the name of a
+//! model, each once, in order of arrival.
 
 use serde::{Deserialize, Serialize};
 
 use crate::record::{Body, BodyKind};
 use crate::{Completion, Hash};
 
-/// A completion and a worse one to the same prompt.
+/// A completion and a worse one for the same prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pair {
-    /// What both answer.
+    /// The prompt of both.
     pub prompt: Completion,
-    /// The better one: a rule accepted it.
+    /// The better completion: a rule accepted it.
     pub accepted: Completion,
-    /// The worse one, as an accepted one that was corrupted.
+    /// The worse completion, for example a corrupted copy of an accepted one.
     pub rejected: Completion,
-    /// The gold answer, for models that compare with one.
+    /// The gold answer, for models that compare with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reference: Option<String>,
 }
 
 impl Pair {
-    /// How it is stored. The name is of all four parts, so a pair that is sent again is the same
-    /// pair.
+    /// The stored form. The hash covers all four parts, so a pair that is sent again is recognised.
     #[must_use]
     pub fn to_body(&self) -> Body {
-        // Texts and messages came from JSON, so they go back into it.
+        // Texts and messages were parsed from JSON, so serialising them does not fail.
         let content = serde_json::to_vec(self).unwrap_or_default();
         Body {
             hash: Hash::of_parts(&[b"pair", &content]),
@@ -36,46 +35,46 @@ impl Pair {
     }
 }
 
-/// That a pair was collected.
+/// The event of collecting a pair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CollectedPair {
-    /// The model it is for.
+    /// Name of the model.
     pub model: String,
-    /// The pair's body.
+    /// Hash of the pair's body.
     pub pair: Hash,
-    /// Where it comes from, as an object: run, step and whatever else was sent.
+    /// Origin of the pair as a JSON object: run, step and other fields that were sent.
     pub source_json: Option<String>,
-    /// Who sent it.
+    /// The caller.
     pub caller: String,
-    /// When, in microseconds since the Unix epoch.
+    /// Time, in microseconds since the Unix epoch.
     pub time_us: i64,
 }
 
-/// A collected pair, read back.
+/// A collected pair, as read from the record.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredPair {
-    /// Its place in the order of arrival, over all models; later ones have larger numbers.
+    /// Position in the order of arrival over all models. Later pairs have larger numbers.
     pub number: u64,
-    /// That it was collected.
+    /// The event of collecting it.
     pub collected: CollectedPair,
     /// The pair.
     pub pair: Pair,
 }
 
-/// Pairs in the order of arrival.
+/// A page of pairs in order of arrival.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PairPage {
     /// The pairs.
     pub pairs: Vec<StoredPair>,
-    /// Whether others follow now.
+    /// Whether more pairs follow.
     pub more: bool,
 }
 
-/// What is there of some pairs.
+/// Which of the requested pairs are known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct KnownPairs {
-    /// Those that were collected before.
+    /// Hashes of the pairs that were collected before.
     pub known: Vec<Hash>,
-    /// Pairs of the model in all.
+    /// Total number of pairs of the model.
     pub total: u64,
 }

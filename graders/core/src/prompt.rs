@@ -1,4 +1,4 @@
-//! What is remembered of a prompt over the steps of a run.
+//! History of prompts over the steps of a run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use serde::{Deserialize, Serialize};
 use crate::record::GradeRecord;
 use crate::sum;
 
-/// One visit to a prompt: its rollouts at one step of a run. Masked items (ungradable, failed) are
-/// in none of the numbers.
+/// A visit to a prompt: its rollouts at one step of a run. Masked items (ungradable, failed) are
+/// not counted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Visit {
-    /// Step of the run; `None` gathers everything that was sent without one.
+    /// Step of the run; `None` for everything that was sent without a step.
     pub step: Option<i64>,
-    /// Rollouts that have a verdict with a notion of pass.
+    /// Rollouts with a verdict that has a notion of pass.
     pub judged: u32,
-    /// Of those, passed.
+    /// Rollouts that passed.
     pub passes: u32,
     /// Rollouts with a reward.
     pub rewards: u32,
-    /// Sum of those rewards.
+    /// Sum of the rewards.
     pub reward_sum: f64,
-    /// Sum of their squares.
+    /// Sum of the squares of the rewards.
     pub reward_squares: f64,
 }
 
 impl Visit {
-    /// Adds one rollout's reward.
+    /// Adds the reward of one rollout.
     pub fn add_reward(&mut self, reward: f64) {
         let reward_squares = sum::square(reward);
         self.add(&Self {
@@ -38,7 +38,7 @@ impl Visit {
         });
     }
 
-    /// Adds what `other` counted of the same step.
+    /// Adds other counts of the same step.
     pub fn add(&mut self, other: &Self) {
         self.judged = self.judged.saturating_add(other.judged);
         self.passes = self.passes.saturating_add(other.passes);
@@ -51,7 +51,7 @@ impl Visit {
 /// Visits by run, prompt and step.
 pub type Visits = BTreeMap<(Arc<str>, String, Option<i64>), Visit>;
 
-/// Adds grades to the visits they belong to. Grades without a run have no history.
+/// Adds grades to their visits. Grades without a run or a prompt key are ignored.
 pub fn add_grades<'g>(visits: &mut Visits, grades: impl IntoIterator<Item = &'g GradeRecord>) {
     for grade in grades {
         let (Some(run), Some(prompt)) = (&grade.run, &grade.prompt_key) else {

@@ -1,27 +1,27 @@
-//! Numbers that look random and are the same for the same seed, on every machine. Owns the
-//! generator; knows nothing of what they are for.
+//! Pseudorandom numbers that depend only on the seed, on every machine. Contains the generator
+//! only.
 
 use std::f64::consts::TAU;
 
 /// SplitMix64 (Steele, Lea and Flood 2014, doi 10.1145/2660193.2660195): one addition and three
-/// mixing steps a number, and every seed starts a stream of its own.
+/// mixing steps per number. Every seed starts a separate stream.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
 impl Random {
-    /// The stream of a seed.
+    /// Creates the stream of a seed.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The stream of this name: the words are mixed in one after the other, so that streams of
-    /// different purposes differ.
+    /// Creates the stream with this name, a list of integers. They are mixed in one after the
+    /// other, so streams for different purposes differ.
     #[must_use]
-    pub fn stream(words: &[u64]) -> Self {
+    pub fn stream(name: &[u64]) -> Self {
         let mut random = Self(0);
-        for word in words {
-            random.0 ^= word.wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        for part in name {
+            random.0 ^= part.wrapping_mul(0xD6E8_FEB8_6659_FD93);
             random.0 = random.bits();
         }
         random
@@ -39,7 +39,7 @@ impl Random {
     /// Uniform in \[0, 1).
     #[expect(
         clippy::cast_precision_loss,
-        reason = "53 bits are what an f64 holds exactly"
+        reason = "an f64 represents 53 bits exactly"
     )]
     pub fn uniform(&mut self) -> f64 {
         const UNIT: f64 = 1.0 / (1u64 << 53) as f64;
@@ -51,17 +51,17 @@ impl Random {
         self.uniform() < probability
     }
 
-    /// True in so many of a hundred cases.
+    /// True with this probability in percent.
     pub fn chance(&mut self, percent: usize) -> bool {
         self.below(100) < percent
     }
 
-    /// How many of `n` happen with this probability.
+    /// Binomial: the number of successes in `n` trials with this probability.
     pub fn count(&mut self, n: u32, probability: f64) -> u32 {
         (0..n).map(|_| u32::from(self.happens(probability))).sum()
     }
 
-    /// Index drawn with these probabilities, which sum to 1; 0 of none.
+    /// An index drawn with these probabilities, which must sum to 1; 0 if the list is empty.
     pub fn index(&mut self, probabilities: &[f64]) -> usize {
         let mut left = self.uniform();
         for (at, probability) in probabilities.iter().enumerate() {
@@ -79,13 +79,13 @@ impl Random {
         radius * (TAU * self.uniform()).cos()
     }
 
-    /// A number below `bound`; 0 for a bound of 0.
+    /// Uniform below `bound`; 0 if the bound is 0.
     pub fn below(&mut self, bound: usize) -> usize {
         let wide = u128::from(self.bits()) * bound as u128;
         usize::try_from(wide >> 64).unwrap_or_default()
     }
 
-    /// A whole number between two, both included.
+    /// Uniform integer between `least` and `most`, inclusive.
     pub fn between(&mut self, least: i64, most: i64) -> i64 {
         let span = usize::try_from(most.saturating_sub(least))
             .unwrap_or_default()
@@ -93,12 +93,12 @@ impl Random {
         least.saturating_add(i64::try_from(self.below(span)).unwrap_or_default())
     }
 
-    /// One of these; `None` of none.
+    /// A uniformly chosen element; `None` if the list is empty.
     pub fn pick<'a, T>(&mut self, among: &'a [T]) -> Option<&'a T> {
         among.get(self.below(among.len()))
     }
 
-    /// Puts these into an order, each of all orders as likely (Fisher and Yates).
+    /// Shuffles the list; every order is equally likely (Fisher and Yates).
     pub fn shuffle<T>(&mut self, all: &mut [T]) {
         for last in (1..all.len()).rev() {
             all.swap(last, self.below(last + 1));
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_stream_is_the_published_one() {
+    fn matches_published_stream() {
         // Reference output of splitmix64.c for the state 1234567.
         let mut random = Random::new(1_234_567);
         assert_eq!(random.bits(), 6_457_827_717_110_365_317);
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_the_moments_they_should() {
+    fn has_the_expected_moments() {
         let mut random = Random::stream(&[1]);
         let n = 40_000;
         let (mut mean, mut square, mut uniform) = (0.0, 0.0, 0.0);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_hold_and_nothing_is_lost() {
+    fn respects_bounds_and_keeps_elements_when_shuffling() {
         let mut random = Random::stream(&[2, 3]);
         assert!(
             (0..1_000).all(|_| random.below(7) < 7 && (-2..=4).contains(&random.between(-2, 4)))

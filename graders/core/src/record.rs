@@ -1,4 +1,4 @@
-//! What the record keeps of a batch: rows of grades, and each body once by its hash.
+//! What is recorded of a batch: one row per grade, and each body once by its hash.
 
 use std::sync::Arc;
 
@@ -7,17 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::channel::{Appeal, Event};
 use crate::{Hash, clock::BatchId, clock::GradeId};
 
-/// One row of the append-only table of grades. Texts named `…_json` are JSON, written once and
-/// never parsed on the way in.
+/// One row of the append-only table of grades. Texts named `…_json` contain JSON that is serialised
+/// once and stored unparsed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GradeRecord {
     /// Id of the row.
     pub grade: GradeId,
-    /// Batch it came in.
+    /// Batch of the item.
     pub batch: BatchId,
     /// Position in its batch, from 0.
     pub position: u32,
-    /// Who sent it: the name of the key, `local` without keys.
+    /// The caller: name of the API key, or `local` if keys are not used.
     pub caller: Arc<str>,
     /// Name of the training run, as sent.
     pub run: Option<Arc<str>>,
@@ -27,7 +27,7 @@ pub struct GradeRecord {
     pub item: Option<String>,
     /// The item's group, as sent.
     pub group: Option<String>,
-    /// Name under which the prompt's history is kept over steps.
+    /// Key of the prompt, under which its history is kept over steps.
     pub prompt_key: Option<String>,
     /// Channel: grader and task family.
     pub channel: String,
@@ -35,17 +35,17 @@ pub struct GradeRecord {
     pub grader: String,
     /// Its version.
     pub grader_version: u32,
-    /// Image of the guest it ran in.
+    /// Image of the guest in which the item was graded.
     pub image: Option<Hash>,
-    /// The task's body.
+    /// Hash of the task's body.
     pub task_hash: Hash,
-    /// The completion's body.
+    /// Hash of the completion's body.
     pub completion_hash: Hash,
-    /// The prompt's body.
+    /// Hash of the prompt's body.
     pub prompt_hash: Option<Hash>,
-    /// Name of the policy that made the reward.
+    /// Name of the reward policy.
     pub policy: Arc<str>,
-    /// The policy's body; `None` for the default one.
+    /// Hash of the policy's body; `None` for the default policy.
     pub policy_hash: Option<Hash>,
     /// `graded`, `ungradable` or `failed`.
     pub outcome: String,
@@ -55,17 +55,17 @@ pub struct GradeRecord {
     pub pass: Option<bool>,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
-    /// A second verifier's look, when the item was chosen for one.
+    /// The appeal, if the item was chosen for one.
     pub appeal: Option<Appeal>,
-    /// Score after it; `None` without one.
+    /// Score after the appeal; `None` without one.
     pub score_after_appeal: Option<f64>,
-    /// The finite reward.
+    /// The reward; finite.
     pub reward: Option<f64>,
-    /// Number that was to be used as the advantage.
+    /// The advantage.
     pub advantage: Option<f64>,
-    /// Checks and nested tasks, as an array.
+    /// Results of checks and nested tasks, as an array.
     pub components_json: Option<String>,
-    /// How the policy made the reward, as an object.
+    /// The reward breakdown, as an object.
     pub reward_breakdown_json: Option<String>,
     /// The steps of a trace with their masks, as an array.
     pub steps_json: Option<String>,
@@ -75,9 +75,9 @@ pub struct GradeRecord {
     pub evidence_json: Option<String>,
     /// `{code, message, retryable}` of an item without a score.
     pub error_json: Option<String>,
-    /// Facts the trainer sent along, as an object; replay needs them.
+    /// The `meta` of the item, as an object. Needed for replay.
     pub meta_json: Option<String>,
-    /// Checks beside the task, as an object of tasks; replay needs them.
+    /// The `checks` of the item, as an object of tasks. Needed for replay.
     pub checks_json: Option<String>,
     /// Whether grading again gives the same verdict.
     pub deterministic: bool,
@@ -94,7 +94,7 @@ pub struct GradeRecord {
 }
 
 impl Entry {
-    /// An entry of events and nothing else; `batch` is a fresh id that names no batch.
+    /// An entry that contains only events. `batch` is a new id that no batch has.
     #[must_use]
     pub fn of_events(batch: BatchId, caller: Arc<str>, events: Vec<Event>, time_us: i64) -> Self {
         Self {
@@ -113,15 +113,14 @@ impl Entry {
 }
 
 impl GradeRecord {
-    /// Whether the item passed after all: as its judge says where that has the last word, else as
-    /// its grader does.
+    /// Whether the item passes after its appeal, if there is one.
     #[must_use]
     pub fn final_pass(&self) -> Option<bool> {
         Appeal::settled(self.appeal.as_ref(), self.pass)
     }
 }
 
-/// What a body is.
+/// The content type of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BodyKind {
@@ -133,33 +132,33 @@ pub enum BodyKind {
     Task,
     /// A policy's JSON object.
     Policy,
-    /// A pair for a reward model, a JSON object.
+    /// A pair for a reward model: a JSON object.
     Pair,
-    /// A report of a check of datasets, a JSON object.
+    /// A report of a dataset check: a JSON object.
     Report,
 }
 
-/// A completion, a prompt or a task, kept once by its hash.
+/// Content that is stored once under its hash: a completion, a prompt, a task and so on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Body {
-    /// Its name.
+    /// Hash that identifies the body.
     pub hash: Hash,
-    /// What it is.
+    /// Type of the content.
     pub kind: BodyKind,
     /// The content, not compressed.
     pub content: Vec<u8>,
 }
 
-/// What makes a repeated request the same request.
+/// Identifies a request: repeated requests have the same key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RequestKey {
-    /// Who sent it; keys of two callers never meet.
+    /// The caller. Keys of different callers are independent.
     pub caller: Arc<str>,
     /// The `Idempotency-Key` header.
     pub key: String,
 }
 
-/// A reply as it went out, to be sent again byte for byte.
+/// A reply as it was sent. A repeated request receives the same bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SealedReply {
     /// `Content-Type`.
@@ -168,27 +167,27 @@ pub struct SealedReply {
     pub body: Vec<u8>,
 }
 
-/// A request that was seen under an idempotency key.
+/// A request that was received with an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
     /// The key.
     pub key: RequestKey,
-    /// Hash of the request's body and what else decides its answer.
+    /// Hash of the request's body and of everything else that determines the reply.
     pub request: Hash,
-    /// The batch it became; sent again, it becomes the same batch.
+    /// Its batch. A repeated request has the same batch.
     pub batch: BatchId,
     /// When it was claimed, in microseconds since the Unix epoch; claims are kept for a day.
     pub time_us: i64,
-    /// The reply, once there is one.
+    /// The reply; `None` until the request is complete.
     pub reply: Option<SealedReply>,
 }
 
-/// One durable write: grades of one batch, or of a part of it, that become visible together.
+/// One durable write: the grades of a batch or of a part of it. They become visible together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The batch.
     pub batch: BatchId,
-    /// Who sent it.
+    /// The caller.
     pub caller: Arc<str>,
     /// Name of the run, as sent.
     pub run: Option<Arc<str>>,
@@ -196,14 +195,14 @@ pub struct Entry {
     pub step: Option<i64>,
     /// Items in the whole batch.
     pub items: u32,
-    /// When the batch came in, in microseconds since the Unix epoch.
+    /// When the batch was received, in microseconds since the Unix epoch.
     pub received_us: i64,
-    /// Rows to append.
+    /// Grades to append.
     pub grades: Vec<GradeRecord>,
-    /// Bodies the rows name. Those already kept are not kept twice.
+    /// Bodies that the grades refer to. Bodies that are already stored are not stored again.
     pub bodies: Vec<Body>,
-    /// What happened beside grading.
+    /// Events other than grades.
     pub events: Vec<Event>,
-    /// The idempotency claim this write opens or, with its reply, closes.
+    /// The idempotency claim that this write creates or, if it has a reply, completes.
     pub claim: Option<Claim>,
 }

@@ -1,19 +1,19 @@
-//! Sums over grades by step, grader, outcome and verdict: what the record keeps so that nothing
-//! needs to scan grades to count them.
+//! Sums over grades by step, grader, outcome and verdict. They are stored, so that counting grades
+//! does not scan them.
 
 use std::collections::BTreeMap;
 
 use crate::record::GradeRecord;
 use crate::sum;
 
-/// What the grades of one rollup of a run share.
+/// The key of a rollup within a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RollupKey {
-    /// Step of the run; `None` where none was sent.
+    /// Step of the run; `None` for grades without a step.
     pub step: Option<i64>,
     /// Name of the grader.
     pub grader: String,
-    /// Its version.
+    /// Version of the grader.
     pub version: u32,
     /// `graded`, `ungradable` or `failed`.
     pub outcome: String,
@@ -22,7 +22,7 @@ pub struct RollupKey {
 }
 
 impl RollupKey {
-    /// The rollup that counts `grade` within its run.
+    /// The key of the rollup that contains `grade`.
     #[must_use]
     pub fn of(grade: &GradeRecord) -> Self {
         Self {
@@ -35,22 +35,22 @@ impl RollupKey {
     }
 }
 
-/// Sums over some grades.
+/// Sums over grades.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Totals {
-    /// Grades.
+    /// Number of grades.
     pub grades: u64,
-    /// Of those, passed.
+    /// Grades that passed.
     pub passes: u64,
-    /// Of those, with a score.
+    /// Grades with a score.
     pub scores: u64,
     /// Sum of the scores.
     pub score_sum: f64,
-    /// Sum of their squares.
+    /// Sum of the squares of the scores.
     pub score_squares: f64,
-    /// Sum of the time grading took, in microseconds.
+    /// Sum of the grading times, in microseconds.
     pub grade_us: u64,
-    /// Sum of the time spent waiting, in microseconds.
+    /// Sum of the queue times, in microseconds.
     pub queue_us: u64,
 }
 
@@ -69,7 +69,7 @@ impl Totals {
         });
     }
 
-    /// Adds the sums over other grades.
+    /// Adds other sums.
     pub fn add(&mut self, other: &Self) {
         self.grades += other.grades;
         self.passes += other.passes;
@@ -80,21 +80,20 @@ impl Totals {
         self.queue_us = self.queue_us.saturating_add(other.queue_us);
     }
 
-    /// Mean score; `None` without one.
+    /// Mean score; `None` without a score.
     #[must_use]
     pub fn mean_score(&self) -> Option<f64> {
         sum::mean(self.score_sum, self.scores)
     }
 
-    /// Standard deviation of the scores, of these themselves and not of a larger population; `None`
-    /// without one.
+    /// Population standard deviation of the scores; `None` without a score.
     #[must_use]
     pub fn score_deviation(&self) -> Option<f64> {
         sum::deviation(self.score_sum, self.score_squares, self.scores)
     }
 }
 
-/// The rollups of a run, by step and so on down.
+/// The rollups of a run.
 pub type Rollups = BTreeMap<RollupKey, Totals>;
 
 #[cfg(test)]
@@ -102,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn mean_and_deviation_are_those_of_the_scores() {
+    fn computes_mean_and_deviation_of_scores() {
         let totals = Totals {
             grades: 5,
             scores: 4,
@@ -124,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_makes_no_deviation_of_a_negative_variance() {
+    fn treats_negative_variance_as_zero() {
         let totals = Totals {
             scores: 3,
             score_sum: 0.3,

@@ -1,71 +1,71 @@
-//! What a grader says of itself. Command line, OpenAPI, metrics, documentation and tests read it
-//! from here.
+//! The description of a grader. The command line, OpenAPI, metrics, documentation and tests all
+//! read it.
 
 use serde::Serialize;
 
 use crate::Verdict;
 
-/// Where a grader's work runs.
+/// Where the work of a grader runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lane {
-    /// On the worker threads, one item at a time, never waiting.
+    /// On the worker threads, one item at a time. It never blocks.
     Cpu,
-    /// In workers; the worker waits for them.
+    /// In sandbox workers. A task of the runtime waits for them.
     Sandbox,
-    /// On the one thread that owns the model, in batches.
+    /// On the one thread that owns the models, in batches.
     Device,
-    /// Over the network, a bounded number in flight.
+    /// Over the network, with a bounded number of requests in flight.
     Remote,
 }
 
-/// One verdict a grader may reach.
+/// A verdict of a grader.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct VerdictSpec {
-    /// The code.
+    /// The verdict code.
     pub verdict: Verdict,
-    /// Whether it is a pass; `None` for a verdict without a notion of pass.
+    /// Whether the verdict is a pass; `None` if it has no notion of pass.
     pub pass: Option<bool>,
-    /// When the grader reaches it.
+    /// When the grader returns the verdict.
     pub meaning: &'static str,
 }
 
-/// One measure a grader may report.
+/// A measure of a grader.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct MeasureSpec {
-    /// Its name in `measures`.
+    /// Name in `measures`.
     pub name: &'static str,
-    /// Its unit, as a plural noun.
+    /// Unit, as a plural noun.
     pub unit: &'static str,
 }
 
-/// What a grader says of itself.
+/// The description of a grader.
 #[derive(Debug, Clone, Copy)]
 pub struct Spec {
-    /// Its name: the `type` of its tasks.
+    /// Name: the `type` of its tasks.
     pub name: &'static str,
-    /// Raised whenever a verdict on a golden case changes.
+    /// Version. It is raised whenever a verdict on a golden case changes.
     pub version: u32,
-    /// One line for lists.
+    /// One-line summary for lists.
     pub summary: &'static str,
-    /// Where its work runs.
+    /// Where the work runs, unless a nested task needs another lane.
     pub lane: Lane,
-    /// JSON Schema (2020-12) of a task, as text.
+    /// JSON Schema (2020-12) of its tasks, as text.
     pub task_schema: &'static str,
     /// A complete task, as text, for documentation and self-tests.
     pub example_task: &'static str,
     /// A completion that passes the example task.
     pub example_completion: &'static str,
-    /// Every verdict it may reach, beside `too_long`, which the engine gives to any text grader.
+    /// All its verdicts except `too_long`, which the engine returns for any grader.
     pub verdicts: &'static [VerdictSpec],
-    /// Every measure it may report.
+    /// All its measures.
     pub measures: &'static [MeasureSpec],
-    /// Whether grading again always gives the same verdict; only then are results cached.
+    /// Whether grading again always returns the same verdict. Only then are results cached.
     pub deterministic: bool,
-    /// Whether verdicts depend on the prompt or on facts beyond `think_open`, so that the cache
-    /// must tell them apart.
+    /// Whether verdicts depend on the prompt or on `meta` fields other than `think_open`. The cache
+    /// then distinguishes items by them.
     pub reads_context: bool,
-    /// Most items of one task that it is asked about at once: 1 where nothing is gained by more.
+    /// Maximum number of items of one task per call; 1 if batching does not help.
     pub at_once: usize,
     /// Unit of `work`, as a plural noun.
     pub work_unit: &'static str,
@@ -78,7 +78,7 @@ impl Spec {
         format!("{}@{}", self.name, self.version)
     }
 
-    /// Whether `verdict` is a pass; `None` where it has no notion of it.
+    /// Whether `verdict` is a pass; `None` if it has no notion of pass.
     #[must_use]
     pub fn pass(&self, verdict: Verdict) -> Option<bool> {
         self.verdicts

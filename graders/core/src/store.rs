@@ -1,4 +1,4 @@
-//! The record's two sides: writing that is durable before it answers, and reading what was written.
+//! The traits of the record: [`Recorder`] writes durably, [`Reader`] reads what was written.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use crate::record::{Body, Claim, Entry, GradeRecord, RequestKey};
 use crate::rollup::Rollups;
 use crate::{Hash, clock::BatchId, clock::GradeId};
 
-/// The record cannot be read or written now.
+/// The record cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The medium failed or is full.
+    /// The storage failed or is full.
     #[error("the record is unavailable: {0}")]
     Unavailable(String),
-    /// What was read does not fit its type.
+    /// Stored data cannot be decoded.
     #[error("the record is inconsistent: {0}")]
     Inconsistent(String),
 }
@@ -42,13 +42,13 @@ pub struct RecordState {
 /// visible to reads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SetAside {
-    /// Its name, unique among the entries set aside.
+    /// Name, unique among the entries that are set aside.
     pub name: String,
-    /// Its batch; `None` if the entry cannot be decoded.
+    /// Id of the batch; `None` if the entry cannot be decoded.
     pub batch: Option<BatchId>,
-    /// Number of its grades.
+    /// Number of grades.
     pub grades: u64,
-    /// Its size in bytes.
+    /// Size in bytes.
     pub bytes: u64,
     /// Why it was rejected.
     pub reason: String,
@@ -59,19 +59,22 @@ pub struct SetAside {
 /// An entry that was retried, and why it was rejected again; `None` if it was applied.
 pub type Retried = (SetAside, Option<String>);
 
-/// The durable side.
+/// Writes to the record.
 pub trait Recorder: Send + Sync {
-    /// Appends `entry`. Once this answers `Ok`, the entry survives `kill -9` and power loss, and
+    /// Appends `entry`. When this returns `Ok`, the entry survives `kill -9` and power loss, and
     /// every read sees it.
     ///
-    /// Appending a grade whose id is already there changes nothing: sent again, a batch is not
-    /// written twice.
+    /// A grade with an id that is already recorded is not written again, so repeating a batch is
+    /// safe.
     ///
     /// # Errors
-    /// [`StoreError::Unavailable`]: nothing of the entry may be relied on.
+    /// [`StoreError::Unavailable`]: the entry may or may not be recorded.
     fn record(&self, entry: Arc<Entry>) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Stops taking entries and brings all taken ones into the database.
+    /// Stops accepting entries and writes all accepted ones to the database.
+    ///
+    /// # Errors
+    /// [`StoreError::Unavailable`] if some cannot be written.
     fn close(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Retries the entries that are set aside and returns the result for each. Entries that are
@@ -84,7 +87,7 @@ pub trait Recorder: Send + Sync {
     }
 }
 
-/// Which grades to list. Every field narrows; `None` does not.
+/// Which grades to list. A field that is `None` does not restrict the result.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GradeFilter {
     /// Exact name of the run.
@@ -95,11 +98,11 @@ pub struct GradeFilter {
     pub grader: Option<String>,
     /// Exact channel.
     pub channel: Option<String>,
-    /// Exact outcome word.
+    /// Exact outcome: `graded`, `ungradable` or `failed`.
     pub outcome: Option<String>,
     /// Exact verdict.
     pub verdict: Option<String>,
-    /// What became of its appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
+    /// Result of the appeal: `overturned`, `upheld`, `disagreed` or `unjudged`.
     pub appeal: Option<String>,
     /// Exact batch.
     pub batch: Option<crate::clock::BatchId>,
@@ -118,28 +121,27 @@ pub struct GradeFilter {
 }
 
 impl GradeFilter {
-    /// Whether `grade` is one of those the filter keeps: the definition every database query is
-    /// held to.
+    /// Whether `grade` matches the filter. Tests compare every database query with this definition.
     #[must_use]
     pub fn keeps(&self, grade: &GradeRecord) -> bool {
-        fn same<T: PartialEq>(wanted: Option<&T>, got: Option<&T>) -> bool {
-            wanted.is_none_or(|wanted| Some(wanted) == got)
+        fn matches<T: PartialEq>(expected: Option<&T>, actual: Option<&T>) -> bool {
+            expected.is_none_or(|expected| Some(expected) == actual)
         }
         self.run
             .as_deref()
             .is_none_or(|run| grade.run.as_deref() == Some(run))
-            && same(self.step.as_ref(), grade.step.as_ref())
-            && same(self.grader.as_ref(), Some(&grade.grader))
-            && same(self.channel.as_ref(), Some(&grade.channel))
-            && same(self.outcome.as_ref(), Some(&grade.outcome))
-            && same(self.verdict.as_ref(), grade.verdict.as_ref())
+            && matches(self.step.as_ref(), grade.step.as_ref())
+            && matches(self.grader.as_ref(), Some(&grade.grader))
+            && matches(self.channel.as_ref(), Some(&grade.channel))
+            && matches(self.outcome.as_ref(), Some(&grade.outcome))
+            && matches(self.verdict.as_ref(), grade.verdict.as_ref())
             && self
                 .appeal
                 .as_deref()
-                .is_none_or(|word| grade.appeal.as_ref().map(Appeal::word) == Some(word))
-            && same(self.batch.as_ref(), Some(&grade.batch))
-            && same(self.item.as_ref(), grade.item.as_ref())
-            && same(self.group.as_ref(), grade.group.as_ref())
+                .is_none_or(|result| grade.appeal.as_ref().map(Appeal::word) == Some(result))
+            && matches(self.batch.as_ref(), Some(&grade.batch))
+            && matches(self.item.as_ref(), grade.item.as_ref())
+            && matches(self.group.as_ref(), grade.group.as_ref())
             && self
                 .score_min
                 .is_none_or(|min| grade.score.is_some_and(|score| score >= min))
@@ -154,47 +156,48 @@ impl GradeFilter {
 /// A page of grades, newest first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GradePage {
-    /// The rows.
+    /// The grades.
     pub grades: Vec<GradeRecord>,
-    /// Where the next page starts: pass it as `before`. `None` on the last page.
+    /// Cursor of the next page: pass it as `before`. `None` on the last page.
     pub next: Option<GradeId>,
 }
 
-/// One training run, summed up over its grades.
+/// A summary of the grades of a training run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct RunSummary {
     /// Name of the run.
     pub run: String,
-    /// Grades of all steps.
+    /// Number of grades.
     pub grades: u64,
-    /// Of those, graded.
+    /// Items that were graded.
     pub graded: u64,
-    /// Of those, ungradable.
+    /// Items that were ungradable.
     pub ungradable: u64,
-    /// Of those, failed.
+    /// Items that failed.
     pub failed: u64,
-    /// Of the graded, passed.
+    /// Graded items that passed.
     pub passed: u64,
-    /// Mean score of the graded; `None` without any.
+    /// Mean score of graded items; `None` without one.
     pub mean_score: Option<f64>,
-    /// Highest step seen.
+    /// Highest step.
     pub last_step: Option<i64>,
-    /// First grade, in microseconds since the Unix epoch.
+    /// Time of the first grade, in microseconds since the Unix epoch.
     pub first_us: i64,
-    /// Last grade, in microseconds since the Unix epoch.
+    /// Time of the last grade, in microseconds since the Unix epoch.
     pub last_us: i64,
 }
 
-/// The reading side. Every read sees all that [`Recorder::record`] answered for, whether it has
-/// reached the database or not.
+/// Reads the record. Every read sees all entries for which [`Recorder::record`] returned, whether
+/// they have reached the database or not.
 pub trait Reader: Send + Sync {
-    /// One grade.
+    /// Returns one grade.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn grade(&self, id: GradeId) -> BoxFuture<'_, Result<Option<GradeRecord>, StoreError>>;
 
-    /// Grades the filter keeps, newest id first, those below `before`, at most `limit`.
+    /// Returns at most `limit` grades that match the filter and have an id below `before`, newest
+    /// id first.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -205,20 +208,20 @@ pub trait Reader: Send + Sync {
         limit: u32,
     ) -> BoxFuture<'a, Result<GradePage, StoreError>>;
 
-    /// Runs, the last used first, at most `limit`.
+    /// Returns at most `limit` runs, the most recently used first.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn runs(&self, limit: u32) -> BoxFuture<'_, Result<Vec<RunSummary>, StoreError>>;
 
-    /// One run summed up; `None` without a grade.
+    /// Returns the summary of one run; `None` if it has no grades.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn run<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Option<RunSummary>, StoreError>>;
 
-    /// What is counted of a run, by buckets of `width` steps, at least 1; see
-    /// [`bucket`](crate::chart::bucket). Of an unknown run nothing.
+    /// Returns the counts of a run by buckets of `width` steps, at least 1; see
+    /// [`bucket`](crate::chart::bucket). Empty for an unknown run.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -228,33 +231,33 @@ pub trait Reader: Send + Sync {
         width: i64,
     ) -> BoxFuture<'a, Result<Steps, StoreError>>;
 
-    /// Sums over the grades of a run, by step, grader, outcome and verdict. Of an unknown run there
-    /// are none.
+    /// Returns sums over the grades of a run by step, grader, outcome and verdict. Empty for an
+    /// unknown run.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn run_series<'a>(&'a self, run: &'a str) -> BoxFuture<'a, Result<Rollups, StoreError>>;
 
-    /// A body by its name.
+    /// Returns a body by its hash.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn body(&self, hash: Hash) -> BoxFuture<'_, Result<Option<Body>, StoreError>>;
 
-    /// The claim under an idempotency key, if it is younger than a day.
+    /// Returns the claim of an idempotency key if it is less than a day old.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn claim<'a>(&'a self, key: &'a RequestKey)
     -> BoxFuture<'a, Result<Option<Claim>, StoreError>>;
 
-    /// Everything counted of channels.
+    /// Returns all counts of channels.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn channels(&self) -> BoxFuture<'_, Result<ChannelCounts, StoreError>>;
 
-    /// Visits of a run by prompt, oldest step first: of the prompts named, or of all.
+    /// Returns the visits of a run by prompt, oldest step first: of these prompts, or of all.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -264,14 +267,14 @@ pub trait Reader: Send + Sync {
         prompts: Option<&'a [String]>,
     ) -> BoxFuture<'a, Result<BTreeMap<String, Vec<Visit>>, StoreError>>;
 
-    /// What operators said of a grade, in order of time.
+    /// Returns the adjudications of a grade in order of time.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn adjudications(&self, grade: GradeId)
     -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
 
-    /// What operators said last of any grade, the newest word first, at most `limit`.
+    /// Returns the most recent adjudications of all grades, newest first, at most `limit`.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -280,13 +283,13 @@ pub trait Reader: Send + Sync {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<Adjudication>, StoreError>>;
 
-    /// Those of `grades` that were drawn for operators.
+    /// Returns the draws of those of `grades` that were drawn for operators.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn draws<'a>(&'a self, grades: &'a [GradeId]) -> BoxFuture<'a, Result<Vec<Draw>, StoreError>>;
 
-    /// Which of `pairs` were collected for a model, and how many were in all.
+    /// Returns which of `pairs` were collected for a model, and the number of its pairs.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -296,9 +299,9 @@ pub trait Reader: Send + Sync {
         pairs: &'a [Hash],
     ) -> BoxFuture<'a, Result<KnownPairs, StoreError>>;
 
-    /// Pairs of a model in the order of arrival, those with a number above `after`, at most
-    /// `limit`. A number is given when the pair reaches the database, so this waits until those
-    /// that were recorded before have reached it: no later pair gets a lower number.
+    /// Returns at most `limit` pairs of a model with a number above `after`, in order of arrival.
+    /// Pairs get their number when they reach the database. This method waits until the pairs that
+    /// were recorded before have a number, so that no later pair gets a lower one.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -309,7 +312,7 @@ pub trait Reader: Send + Sync {
         limit: u32,
     ) -> BoxFuture<'a, Result<PairPage, StoreError>>;
 
-    /// Checks of datasets with an id below `before`, the newest first, at most `limit`.
+    /// Returns at most `limit` dataset checks with an id below `before`, newest first.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -319,25 +322,25 @@ pub trait Reader: Send + Sync {
         limit: u32,
     ) -> BoxFuture<'_, Result<Vec<DatasetCheck>, StoreError>>;
 
-    /// One check of datasets.
+    /// Returns one dataset check.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn dataset_check(&self, id: BatchId)
     -> BoxFuture<'_, Result<Option<DatasetCheck>, StoreError>>;
 
-    /// Checks that grades can be recorded and read; the error has the reason if not.
+    /// Checks that grades can be recorded and read.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
     fn ready(&self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// The state of the record.
+    /// Returns the state of the record.
     fn state(&self) -> RecordState {
         RecordState::default()
     }
 
-    /// The entries that are set aside, in the order they were recorded.
+    /// Returns the entries that are set aside, in the order they were recorded.
     ///
     /// # Errors
     /// [`StoreError`], as all reads.
@@ -346,7 +349,7 @@ pub trait Reader: Send + Sync {
     }
 }
 
-/// Both sides in one.
+/// A record that can be written and read.
 pub trait Store: Recorder + Reader {}
 
 impl<S: Recorder + Reader> Store for S {}

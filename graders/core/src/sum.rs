@@ -1,6 +1,6 @@
 //! Sums that stay finite. Measures, and rewards computed from them, may be any finite number. The
-//! sum of two can already overflow to infinity, and infinity can later turn into NaN, which neither
-//! the database nor JSON can represent.
+//! sum of two can overflow to infinity, and infinity can later become NaN. Neither the database nor
+//! JSON can represent these.
 
 /// The nearest finite number; 0 for NaN.
 #[must_use]
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn mean_and_deviation_are_those_of_the_numbers() {
+    fn computes_mean_and_deviation() {
         assert_eq!(
             (mean(2.0, 4), deviation(2.0, 2.0, 4)),
             (Some(0.5), Some(0.5))
@@ -80,7 +80,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_added_the_sums_are_finite(numbers in prop::collection::vec(prop::num::f64::ANY, 0..20)) {
+        fn keeps_sums_finite(numbers in prop::collection::vec(prop::num::f64::ANY, 0..20)) {
             let (mut sum, mut squares) = (0.0, 0.0);
             for number in &numbers {
                 add(&mut sum, *number);

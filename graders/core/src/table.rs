@@ -1,19 +1,19 @@
-//! The graders a node has, by name. The table itself is written down in one place, in `assay-node`.
+//! The graders of a node, by name. The table is defined in one place, in `assay-node`.
 
 use std::sync::Arc;
 
 use crate::{ErrorCode, Grader, Task, TaskError};
 
-/// The graders of a node in the order they are shown.
+/// The graders of a node, in display order.
 #[derive(Clone)]
 pub struct GraderTable(Arc<[Arc<dyn Grader>]>);
 
 impl GraderTable {
-    /// A table of these graders.
+    /// Creates a table of these graders.
     ///
     /// # Panics
-    /// When two graders have one name: the table is written by hand, and a start that fails shows
-    /// the slip at once.
+    /// If two graders have the same name. The table is written by hand, and a panic at start-up
+    /// shows the mistake at once.
     #[must_use]
     pub fn new(graders: Vec<Arc<dyn Grader>>) -> Self {
         for (at, grader) in graders.iter().enumerate() {
@@ -26,10 +26,10 @@ impl GraderTable {
         Self(graders.into())
     }
 
-    /// The grader of a task.
+    /// Returns the grader of a task.
     ///
     /// # Errors
-    /// [`ErrorCode::UnknownGrader`], with the names there are.
+    /// [`ErrorCode::UnknownGrader`], with the known names.
     pub fn get(&self, task: &Task) -> Result<&Arc<dyn Grader>, TaskError> {
         self.by_name(task.kind.as_str()).ok_or_else(|| {
             let known = self
@@ -44,7 +44,7 @@ impl GraderTable {
         })
     }
 
-    /// The grader of this name.
+    /// Returns the grader of this name.
     #[must_use]
     pub fn by_name(&self, name: &str) -> Option<&Arc<dyn Grader>> {
         self.iter().find(|grader| grader.spec().name == name)

@@ -1,5 +1,5 @@
-//! What a completion should achieve and how to check it. Opaque here: each grader's own `task.rs`
-//! reads the body.
+//! Tasks: what a completion should achieve and how to check it. This crate does not interpret them;
+//! each grader parses the body in its own `task.rs`.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -13,16 +13,15 @@ use serde_path_to_error::Segment;
 
 use crate::{ErrorCode, Hash, TaskError};
 
-/// Deepest nesting of arrays and objects a task may have. Beyond it reading would have to recurse
-/// without a bound.
+/// Maximum nesting of arrays and objects in a task. It bounds recursion in the graders.
 pub const MAX_DEPTH: usize = 100;
 
-/// The name of a grader, as it stands in a task's `type`.
+/// The name of a grader, as in the `type` of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TaskKind(Arc<str>);
 
 impl TaskKind {
-    /// Wraps a name; whether a grader of that name exists is the table's knowledge.
+    /// Wraps a name. Whether the grader exists is checked by [`GraderTable`](crate::GraderTable).
     #[must_use]
     pub fn new(name: &str) -> Self {
         Self(name.into())
@@ -41,17 +40,16 @@ impl fmt::Display for TaskKind {
     }
 }
 
-/// A JSON text kept as it was written, insignificant white space removed. Numbers keep their
-/// digits.
+/// JSON text without insignificant white space. Numbers keep their digits.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct RawJson(Arc<str>);
 
 impl RawJson {
     /// Removes insignificant white space and checks the depth of nesting.
     ///
-    /// The result is the identity of a task: same text, same hash. Keys are not sorted, so that
-    /// `{"a":1,"b":2}` and `{"b":2,"a":1}` are prepared apart, which costs time and never a wrong
-    /// answer.
+    /// The result identifies a task: the same text has the same hash. Keys are not sorted, so
+    /// `{"a":1,"b":2}` and `{"b":2,"a":1}` are prepared separately. That costs time but is never
+    /// wrong.
     ///
     /// # Errors
     /// [`TaskError`] with [`ErrorCode::TooDeep`] beyond [`MAX_DEPTH`].
@@ -59,7 +57,7 @@ impl RawJson {
         let text = raw.get();
         let mut compact = String::with_capacity(text.len());
         let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
-        let mut kept_from = 0;
+        let mut copy_from = 0;
         for (at, byte) in text.bytes().enumerate() {
             if in_string {
                 match byte {
@@ -84,13 +82,13 @@ impl RawJson {
                 }
                 b'}' | b']' => depth = depth.saturating_sub(1),
                 b' ' | b'\t' | b'\n' | b'\r' => {
-                    compact.push_str(&text[kept_from..at]);
-                    kept_from = at + 1;
+                    compact.push_str(&text[copy_from..at]);
+                    copy_from = at + 1;
                 }
                 _ => {}
             }
         }
-        compact.push_str(&text[kept_from..]);
+        compact.push_str(&text[copy_from..]);
         Ok(Self(compact.into()))
     }
 
@@ -114,69 +112,69 @@ impl Serialize for RawJson {
     }
 }
 
-/// Rejects what parsing the value would reject, because it is kept unparsed and parsed later by
-/// other code.
+/// Rejects text that cannot be parsed as a value, because the text is stored unparsed and is parsed
+/// later by other code.
 impl<'de> Deserialize<'de> for RawJson {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
         let too_deep = |_| {
             de::Error::custom(format_args!(
-                "it nests deeper than {MAX_DEPTH} levels; flatten it"
+                "the value nests deeper than {MAX_DEPTH} levels; flatten it"
             ))
         };
         let compact = Self::compact(&raw).map_err(too_deep)?;
-        let _: Readable = serde_json::from_str(compact.get())
+        let _: Discarded = serde_json::from_str(compact.get())
             .map_err(|error| de::Error::custom(without_position(&error.to_string())))?;
         Ok(compact)
     }
 }
 
 /// A value that is parsed and discarded.
-struct Readable;
+struct Discarded;
 
-impl<'de> Deserialize<'de> for Readable {
+impl<'de> Deserialize<'de> for Discarded {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Any;
 
         impl<'de> Visitor<'de> for Any {
-            type Value = Readable;
+            type Value = Discarded;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a value")
             }
 
-            fn visit_unit<E>(self) -> Result<Readable, E> {
-                Ok(Readable)
+            fn visit_unit<E>(self) -> Result<Discarded, E> {
+                Ok(Discarded)
             }
 
-            fn visit_bool<E>(self, _: bool) -> Result<Readable, E> {
-                Ok(Readable)
+            fn visit_bool<E>(self, _: bool) -> Result<Discarded, E> {
+                Ok(Discarded)
             }
 
-            fn visit_u64<E>(self, _: u64) -> Result<Readable, E> {
-                Ok(Readable)
+            fn visit_u64<E>(self, _: u64) -> Result<Discarded, E> {
+                Ok(Discarded)
             }
 
-            fn visit_i64<E>(self, _: i64) -> Result<Readable, E> {
-                Ok(Readable)
+            fn visit_i64<E>(self, _: i64) -> Result<Discarded, E> {
+                Ok(Discarded)
             }
 
-            fn visit_f64<E>(self, _: f64) -> Result<Readable, E> {
-                Ok(Readable)
+            fn visit_f64<E>(self, _: f64) -> Result<Discarded, E> {
+                Ok(Discarded)
             }
 
-            fn visit_str<E>(self, _: &str) -> Result<Readable, E> {
-                Ok(Readable)
+            fn visit_str<E>(self, _: &str) -> Result<Discarded, E> {
+                Ok(Discarded)
             }
 
-            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Readable, A::Error> {
-                while values.next_element::<Readable>()?.is_some() {}
-                Ok(Readable)
+            fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<Discarded, A::Error> {
+                while values.next_element::<Discarded>()?.is_some() {}
+                Ok(Discarded)
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Readable, A::Error> {
-                while members.next_entry::<Readable, Readable>()?.is_some() {}
-                Ok(Readable)
+            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Discarded, A::Error> {
+                while members.next_entry::<Discarded, Discarded>()?.is_some() {}
+                Ok(Discarded)
             }
         }
 
@@ -184,10 +182,10 @@ impl<'de> Deserialize<'de> for Readable {
     }
 }
 
-/// One task: a grader's name and the JSON object it stands in, `type` included.
+/// A task: the name of a grader and the JSON object of the task, including `type`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Which grader reads the body.
+    /// Name of the grader.
     pub kind: TaskKind,
     /// The whole task object.
     pub body: RawJson,
@@ -195,19 +193,20 @@ pub struct Task {
 }
 
 impl Task {
-    /// Reads a task object: finds `type`, keeps the rest unread.
+    /// Reads a task object. Only `type` is parsed.
     ///
     /// # Errors
-    /// [`TaskError`] when the value is no object, has no string `type`, or nests too deep.
+    /// [`TaskError`] if the value is not an object, has no string `type`, or nests too deeply.
     pub fn from_raw(raw: &RawValue) -> Result<Self, TaskError> {
         #[derive(Deserialize)]
         struct Head {
             r#type: String,
         }
         let body = RawJson::compact(raw)?;
-        // Otherwise `["math"]` would be read as an object whose first field is `type`.
+        // Without this test, serde would read `["math"]` as an object with `type` as its first
+        // field.
         if !body.get().starts_with('{') {
-            let reason = "a task is an object with a `type`, the name of its grader";
+            let reason = "a task must be an object with a `type`, the name of its grader";
             return Err(TaskError::new(
                 ErrorCode::InvalidTask,
                 "",
@@ -216,9 +215,9 @@ impl Task {
         }
         let head: Head = serde_json::from_str(body.get()).map_err(|error| {
             let reason = if error.to_string().starts_with("missing field") {
-                "a task is an object with a `type`, the name of its grader"
+                "a task must be an object with a `type`, the name of its grader"
             } else {
-                "a task is an object whose `type` is a string, the name of its grader"
+                "the `type` of a task must be a string, the name of its grader"
             };
             TaskError::new(ErrorCode::InvalidTask, "/type", reason.to_owned())
         })?;
@@ -245,14 +244,15 @@ impl Task {
         Self::from_raw(raw)
     }
 
-    /// The same task with some of its fields set to these JSON values; all others keep their texts.
+    /// Returns the task with some fields set to these JSON values. The other fields keep their
+    /// text.
     ///
     /// # Errors
-    /// [`TaskError`] for `type`, which decides who grades and cannot be set, and as
-    /// [`Task::from_raw`].
+    /// [`TaskError`] for `type`, which cannot be set, and as [`Task::from_raw`].
     pub fn with_fields(&self, set: &BTreeMap<String, Box<RawValue>>) -> Result<Self, TaskError> {
         if set.contains_key("type") {
-            let message = "`type` names the grader of a stored task and cannot be set".to_owned();
+            let message =
+                "`type` selects the grader of a stored task and cannot be changed".to_owned();
             return Err(TaskError::new(ErrorCode::InvalidTask, "/type", message));
         }
         let UniqueKeys(fields) = serde_json::from_str(self.body.get()).map_err(|error| {
@@ -262,27 +262,27 @@ impl Task {
                 without_position(&error.to_string()),
             )
         })?;
-        let kept = fields.into_iter().filter(|(key, _)| !set.contains_key(key));
-        let all = kept.chain(set.iter().map(|(key, value)| (key.clone(), &**value)));
+        let unchanged = fields.into_iter().filter(|(key, _)| !set.contains_key(key));
+        let all = unchanged.chain(set.iter().map(|(key, value)| (key.clone(), &**value)));
         let members: Vec<String> = all
             .map(|(key, value)| format!("{}:{}", Value::String(key), value.get()))
             .collect();
         Self::from_json(&format!("{{{}}}", members.join(",")))
     }
 
-    /// What the task contains, as a name: equal hashes are equal tasks.
+    /// Hash of the task: equal hashes mean equal tasks.
     #[must_use]
     pub fn hash(&self) -> Hash {
         self.hash
     }
 
-    /// Reads the body into the grader's own shape, the `type` key put aside first.
+    /// Parses the body, without `type`, into the type of the grader.
     ///
-    /// Shapes use `#[serde(deny_unknown_fields)]`: a typo in a task changes grades, so it is
-    /// refused.
+    /// The types use `#[serde(deny_unknown_fields)]`: a typo in a task would change grades, so it
+    /// is rejected.
     ///
     /// # Errors
-    /// [`TaskError`] that names the field by a JSON pointer relative to the task.
+    /// [`TaskError`] with a JSON pointer to the field, relative to the task.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, TaskError> {
         let invalid = |error: &serde_json::Error, pointer: String| {
             TaskError::new(
@@ -297,7 +297,8 @@ impl Task {
             .into_iter()
             .filter(|(key, _)| key != "type")
             .collect();
-        // From text, not from values: numbers keep their digits for graders that read them raw.
+        // Built from text instead of values, so that numbers keep their digits for graders that
+        // read them as text.
         let pair = |(key, value): &(String, &RawValue)| {
             format!("{}:{}", Value::String(key.clone()), value.get())
         };
@@ -309,7 +310,7 @@ impl Task {
             |error| {
                 let mut pointer = json_pointer(error.path());
                 let error = error.into_inner();
-                // The path of a field that nobody knows ends before it.
+                // The path of an unknown field does not include the field.
                 let message = error.to_string();
                 let unknown = message
                     .strip_prefix("unknown field `")
@@ -324,7 +325,7 @@ impl Task {
     }
 }
 
-/// An object that names no key twice: of two values for one key, either could be meant.
+/// An object without duplicate keys. Of two values for one key, either could be meant.
 struct UniqueKeys<'a>(Vec<(String, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for UniqueKeys<'de> {
@@ -357,7 +358,7 @@ impl<'de> Deserialize<'de> for UniqueKeys<'de> {
     }
 }
 
-/// Where an error stood, as a JSON pointer (RFC 6901).
+/// The path of an error as a JSON pointer (RFC 6901).
 #[must_use]
 pub fn json_pointer(path: &serde_path_to_error::Path) -> String {
     let step = |segment: &Segment| match segment {
@@ -373,7 +374,7 @@ fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
-/// serde_json's message without its ` at line 1 column 5`, which would count in the compacted task.
+/// The message of serde_json without its ` at line 1 column 5`, which refers to the compacted text.
 fn without_position(message: &str) -> String {
     message
         .split(" at line ")
@@ -393,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn white_space_is_not_identity() {
+    fn ignores_white_space_in_the_hash() {
         let spaced = Task::from_json("{ \"type\" : \"math\",\n\t\"answer\": \"a b\" }").unwrap();
         let tight = Task::from_json("{\"type\":\"math\",\"answer\":\"a b\"}").unwrap();
         assert_eq!(spaced.hash(), tight.hash());
@@ -419,13 +420,13 @@ mod tests {
     }
 
     #[test]
-    fn escaped_quotes_do_not_end_a_string() {
+    fn handles_escaped_quotes() {
         let task = Task::from_json(r#"{"type":"math","answer":"a \" { [ b"}"#).unwrap();
         assert_eq!(task.parse::<Shape>().unwrap().answer, "a \" { [ b");
     }
 
     #[test]
-    fn an_unknown_key_is_an_error_that_names_it() {
+    fn names_unknown_keys_in_errors() {
         let task = Task::from_json(r#"{"type":"math","answer":"1","tolerence":1}"#).unwrap();
         let error = task.parse::<Shape>().unwrap_err();
         assert_eq!(error.pointer, "/tolerence");
@@ -438,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_set_and_the_others_keep_their_digits() {
+    fn sets_fields_and_keeps_digits_of_others() {
         let task = Task::from_json(r#"{"type":"math","answer":"1","rel_tol":1e-3,"abs_tol":0.10}"#)
             .unwrap();
         let set = |name: &str, value: &str| {
@@ -462,7 +463,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_stands_once() {
+    fn rejects_duplicate_keys() {
         let task = Task::from_json(r#"{"type":"math","answer":"1","answer":"2"}"#).unwrap();
         assert_eq!(
             task.parse::<Shape>().unwrap_err().message,
@@ -471,7 +472,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn rejects_deep_nesting() {
         let deep = format!(
             "{{\"type\":\"math\",\"answer\":{}1{}}}",
             "[".repeat(5000),

@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_escapes_what_is_formatted() {
+    fn escapes_formatted_text() {
         let mut out = VisibleWriter(Vec::new());
         let (name, value) = ("a\u{1b}[2J", "\u{202e}");
         writeln!(out, "{name}: {value}").unwrap();

@@ -1,6 +1,6 @@
-//! What models write instead of prose: JSON trees with exact numbers, how they compare, whether a
-//! schema holds, and calls of tools in every text form models use. Shared by graders that read such
-//! documents; gives no verdict.
+//! Structured output of models: JSON trees with exact numbers, their comparison, JSON Schema
+//! validation, and tool calls in every text form that models use. Shared by the graders that read
+//! such documents; returns no verdicts.
 
 pub mod calls;
 pub mod json;

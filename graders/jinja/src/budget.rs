@@ -6,34 +6,35 @@ use std::cell::Cell;
 use minijinja::value::ValueKind;
 use minijinja::{Error, ErrorKind, Value};
 
-use crate::MOST_BYTES;
+use crate::MAX_BYTES;
 
-/// Most values that are visited to compute sizes, which bounds time.
-const MOST_VALUES: usize = 20_000_000;
+/// Maximum number of values that are visited to compute sizes, which bounds time.
+const MAX_VALUES: usize = 20_000_000;
 
-/// Deepest nesting of a value that a template creates: values are displayed, compared and dropped
+/// Maximum nesting of a value that a template creates: values are displayed, compared and dropped
 /// recursively.
-const DEPTH: usize = 128;
+const MAX_DEPTH: usize = 128;
 
 /// Bytes of a value in a list or a map, without its text.
 pub(crate) const VALUE_BYTES: usize = 32;
 
 thread_local! {
     // A rendering stays on its thread, and renderings do not nest.
-    static BYTES: Cell<usize> = const { Cell::new(MOST_BYTES) };
-    static VALUES: Cell<usize> = const { Cell::new(MOST_VALUES) };
+    static BYTES: Cell<usize> = const { Cell::new(MAX_BYTES) };
+    static VALUES: Cell<usize> = const { Cell::new(MAX_VALUES) };
 }
 
 /// Resets the budget at the start of a rendering on this thread.
-pub(crate) fn begin() {
-    BYTES.set(MOST_BYTES);
-    VALUES.set(MOST_VALUES);
+pub(crate) fn reset() {
+    BYTES.set(MAX_BYTES);
+    VALUES.set(MAX_VALUES);
 }
 
-fn too_much() -> Error {
+/// The error for an exceeded budget.
+fn budget_exceeded() -> Error {
     let message = format!(
-        "the template makes more than {} MiB of text",
-        MOST_BYTES >> 20
+        "the template produces more than {} MiB of text",
+        MAX_BYTES >> 20
     );
     Error::new(ErrorKind::InvalidOperation, message)
 }
@@ -43,17 +44,17 @@ fn too_much() -> Error {
 /// # Errors
 /// If fewer bytes are left.
 pub(crate) fn charge(bytes: usize) -> Result<(), Error> {
-    BYTES.set(BYTES.get().checked_sub(bytes).ok_or_else(too_much)?);
+    BYTES.set(BYTES.get().checked_sub(bytes).ok_or_else(budget_exceeded)?);
     Ok(())
 }
 
-/// Checks that so many bytes are left, without taking them.
+/// Checks that this many bytes are left, without taking them.
 ///
 /// # Errors
 /// If fewer bytes are left.
 pub(crate) fn expect(bytes: usize) -> Result<(), Error> {
     if bytes > BYTES.get() {
-        Err(too_much())
+        Err(budget_exceeded())
     } else {
         Ok(())
     }
@@ -70,14 +71,15 @@ pub(crate) fn size(value: &Value) -> Result<usize, Error> {
     Ok(total)
 }
 
+/// Adds the bytes of a value to `total`.
 fn add(value: &Value, depth: usize, total: &mut usize) -> Result<(), Error> {
-    VALUES.set(VALUES.get().checked_sub(1).ok_or_else(too_much)?);
+    VALUES.set(VALUES.get().checked_sub(1).ok_or_else(budget_exceeded)?);
     *total += VALUE_BYTES + value.as_str().map_or(0, str::len);
     expect(*total)?;
-    if depth > DEPTH {
+    if depth > MAX_DEPTH {
         return Err(Error::new(
             ErrorKind::InvalidOperation,
-            format!("a value nests deeper than {DEPTH}"),
+            format!("a value nests deeper than {MAX_DEPTH} levels"),
         ));
     }
     match value.kind() {
@@ -101,7 +103,7 @@ fn add(value: &Value, depth: usize, total: &mut usize) -> Result<(), Error> {
     Ok(())
 }
 
-/// Whether a value was created by `namespace()`, the only kind that is mutable.
+/// Whether a value was created by `namespace()`. Only these values are mutable.
 fn is_namespace(value: &Value) -> bool {
     value
         .as_object()
@@ -112,7 +114,7 @@ fn is_namespace(value: &Value) -> bool {
 ///
 /// # Errors
 /// If too little of the budget is left, or [`size`] fails.
-pub(crate) fn made(value: &Value) -> Result<(), Error> {
+pub(crate) fn charge_value(value: &Value) -> Result<(), Error> {
     match value.kind() {
         ValueKind::Seq | ValueKind::Iterable | ValueKind::Map if !is_namespace(value) => {
             size(value)?;

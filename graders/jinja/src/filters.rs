@@ -1,5 +1,5 @@
-//! Filters, tests, operators and methods whose output can be larger than their input: checked
-//! before they run and charged afterwards.
+//! Filters, tests, operators and methods with an output that can be larger than their input. They
+//! are checked before they run and charged afterwards.
 
 use minijinja::functions::Function;
 use minijinja::value::{FunctionArgs, FunctionResult, Rest, ValueKind, ValueOrKwargs};
@@ -8,7 +8,7 @@ use minijinja::{
 };
 use minijinja_contrib::pycompat;
 
-use crate::budget::{VALUE_BYTES, charge, expect, made, size};
+use crate::budget::{VALUE_BYTES, charge, charge_value, expect, size};
 
 // The engine removes spaces from names of filters. Templates cannot refer to these: none is an
 // identifier.
@@ -22,25 +22,30 @@ pub(crate) const BEFORE_TIMES: &str = "before*";
 pub(crate) const BEFORE_IN: &str = "before-in";
 /// The filter that runs before a value is assigned to a field of a namespace.
 pub(crate) const BEFORE_SET: &str = "before=";
-/// The filter that runs after a value was created.
-pub(crate) const MADE: &str = "made*";
+/// The filter that charges a new value.
+pub(crate) const CHARGE: &str = "charge*";
 
 /// Adds the bounded filters, tests and functions to an environment, and removes those that expose
 /// the engine's internal state.
 pub(crate) fn bound(environment: &mut Environment<'static>) {
     macro_rules! bounded {
-        ($($name:literal => $filter:path),* $(,)?) => { $(add_filter(environment, $name, $filter);)* };
+        ($($name:literal => $filter:path),* $(,)?) => {
+            $(add_filter(environment, $name, $filter);)*
+        };
     }
     bounded! {
-        "safe" => filters::safe, "escape" => filters::escape, "e" => filters::escape, "lower" => filters::lower,
-        "upper" => filters::upper, "title" => filters::title, "capitalize" => filters::capitalize,
-        "replace" => filters::replace, "dictsort" => filters::dictsort, "items" => filters::items,
-        "reverse" => filters::reverse, "trim" => filters::trim, "join" => filters::join, "split" => filters::split,
-        "lines" => filters::lines, "sum" => filters::sum, "sort" => filters::sort, "list" => filters::list,
-        "string" => filters::string, "slice" => filters::slice, "batch" => filters::batch, "indent" => filters::indent,
-        "select" => filters::select, "selectattr" => filters::selectattr, "reject" => filters::reject,
+        "safe" => filters::safe, "escape" => filters::escape, "e" => filters::escape,
+        "lower" => filters::lower, "upper" => filters::upper, "title" => filters::title,
+        "capitalize" => filters::capitalize, "replace" => filters::replace,
+        "dictsort" => filters::dictsort, "items" => filters::items, "reverse" => filters::reverse,
+        "trim" => filters::trim, "join" => filters::join, "split" => filters::split,
+        "lines" => filters::lines, "sum" => filters::sum, "sort" => filters::sort,
+        "list" => filters::list, "string" => filters::string, "slice" => filters::slice,
+        "batch" => filters::batch, "indent" => filters::indent, "select" => filters::select,
+        "selectattr" => filters::selectattr, "reject" => filters::reject,
         "rejectattr" => filters::rejectattr, "map" => filters::map, "groupby" => filters::groupby,
-        "unique" => filters::unique, "chain" => filters::chain, "zip" => filters::zip, "format" => filters::format,
+        "unique" => filters::unique, "chain" => filters::chain, "zip" => filters::zip,
+        "format" => filters::format,
     }
     environment.remove_filter("pprint");
     environment.remove_global("debug");
@@ -65,7 +70,7 @@ pub(crate) fn bound(environment: &mut Environment<'static>) {
     environment.add_filter(BEFORE_TIMES, before_times);
     environment.add_filter(BEFORE_IN, before_in);
     environment.add_filter(BEFORE_SET, before_set);
-    environment.add_filter(MADE, |value: Value| made(&value).map(|()| value));
+    environment.add_filter(CHARGE, |value: Value| charge_value(&value).map(|()| value));
     environment.set_unknown_method_callback(method);
 }
 
@@ -84,15 +89,16 @@ pub fn add_filter<F, Rv, Args>(
 
 type Arguments = Rest<ValueOrKwargs>;
 
+/// Wraps a function so that its calls are checked and its results charged.
 fn wrapped(
     name: &'static str,
-    inner: Value,
+    function: Value,
 ) -> impl Fn(&mut State<'_, '_>, Arguments) -> Result<Value, Error> + Send + Sync + 'static {
     move |state: &mut State<'_, '_>, arguments: Arguments| {
         let arguments = arguments.into_values();
         before(name, &arguments)?;
-        let value = inner.call(state, &arguments)?;
-        made(&value)?;
+        let value = function.call(state, &arguments)?;
+        charge_value(&value)?;
         Ok(value)
     }
 }
@@ -118,7 +124,7 @@ pub fn method(
     let result = pycompat::unknown_method_callback(state, value, name, arguments)?;
     // Views of a map share its memory and are charged when something is created from them.
     if !matches!(name, "get" | "items" | "keys" | "values") {
-        made(&result)?;
+        charge_value(&result)?;
     }
     Ok(result)
 }

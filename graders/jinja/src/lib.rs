@@ -1,9 +1,9 @@
-//! Renders Jinja templates in bounded memory: a template that would exceed its budget fails first.
-//! The input of templates is up to the caller.
+//! Renders Jinja templates in bounded memory: a template that would exceed its budget fails before
+//! it allocates. The caller decides which values a template can read.
 //!
 //! The engine counts instructions, which bounds time but not memory: each `{% set a = a ~ a %}`
-//! doubles a text. The instructions of a compiled template are therefore rewritten ([`Program`]):
-//! the size of each new value is charged to a budget (`budget`), and operators, filters and methods
+//! doubles a text. The instructions of a compiled template are therefore rewritten ([`Program`]).
+//! The size of each new value is charged to a budget (`budget`), and operators, filters and methods
 //! that can multiply their input are checked before they run (`filters`).
 
 mod budget;
@@ -18,10 +18,11 @@ use minijinja::{Environment, Error, Output, State, Value, escape_formatter};
 pub use filters::{add_filter, method};
 pub use program::Program;
 
-/// Bytes that one rendering may produce, including intermediate texts.
-pub const MOST_BYTES: usize = 128 << 20;
+/// Maximum number of bytes that one rendering may produce, including intermediate texts.
+pub const MAX_BYTES: usize = 128 << 20;
 
-/// Prepares an environment: its templates are rendered through [`Program`] only.
+/// Replaces the filters, tests, functions and the formatter of an environment by bounded ones. Its
+/// templates must be rendered through [`Program`].
 pub fn bound(environment: &mut Environment<'static>) {
     filters::bound(environment);
     environment.set_formatter(emit);
@@ -46,10 +47,10 @@ pub fn emit(out: &mut Output<'_>, state: &mut State<'_, '_>, value: &Value) -> R
     escape_formatter(out, state, value)
 }
 
-/// Names that a template uses but does not define, including functions.
+/// Returns the names that a template uses but does not define, including functions.
 ///
 /// # Errors
-/// What is wrong with the template.
+/// If the template is invalid.
 pub fn reads(
     environment: &Environment<'static>,
     name: &str,

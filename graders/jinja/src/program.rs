@@ -1,5 +1,5 @@
 //! Compiles a template, rewrites its instructions so that all values they create are charged, and
-//! runs them.
+//! runs it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
@@ -10,13 +10,13 @@ use minijinja::machinery::{
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, Value};
 
 use crate::budget;
-use crate::filters::{BEFORE_IN, BEFORE_SET, BEFORE_TIMES, CONCAT, MADE};
+use crate::filters::{BEFORE_IN, BEFORE_SET, BEFORE_TIMES, CHARGE, CONCAT};
 
-/// Most bytes of a constant expression, which the compiler evaluates.
-const MOST_CONSTANT: usize = 1 << 20;
+/// Maximum size in bytes of a constant expression, which the compiler evaluates.
+const MAX_CONSTANT_BYTES: usize = 1 << 20;
 
-/// Marks a filter without a slot in the engine's cache of filter lookups.
-const UNKEPT: u8 = !0;
+/// The slot of a filter that does not use the engine's cache of filter lookups.
+const NO_CACHE_SLOT: u8 = !0;
 
 /// A compiled template that runs in bounded memory.
 pub struct Program {
@@ -64,7 +64,7 @@ impl Program {
         root: Value,
         name: Option<&str>,
     ) -> Result<(String, Option<Value>), Error> {
-        budget::begin();
+        budget::reset();
         let mut text = String::new();
         let mut out = make_string_output(&mut text);
         let (_, state) = eval(
@@ -84,23 +84,24 @@ impl Program {
     }
 }
 
-/// Most tokens of one expression: the compiler recurses over the operators of an expression.
-const MOST_TOKENS: usize = 4_000;
+/// Maximum number of tokens of one expression: the compiler recurses over the operators of an
+/// expression.
+const MAX_TOKENS: usize = 4_000;
 
 /// Rejects expressions that are too long, and large multiplications of literal texts and tuples:
 /// the compiler evaluates them, and its only limit is 100 MB for each.
 fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(), Error> {
-    let (mut factor, mut length, mut multiplies, mut before) =
-        (1_usize, 0_usize, false, Beside::Other);
+    let (mut factor, mut length, mut multiplies, mut previous) =
+        (1_usize, 0_usize, false, TokenClass::Other);
     let mut tokens = 0;
     for token in tokenize(source, false, environment.syntax().clone()) {
         // The compiler reports invalid tokens.
         let Ok((token, _)) = token else { break };
-        let mut beside = Beside::Other;
+        let mut current = TokenClass::Other;
         tokens += 1;
-        if tokens > MOST_TOKENS {
+        if tokens > MAX_TOKENS {
             let message =
-                format!("an expression in the template has more than {MOST_TOKENS} tokens");
+                format!("an expression in the template has more than {MAX_TOKENS} tokens");
             return Err(Error::new(ErrorKind::InvalidOperation, message));
         }
         match token {
@@ -112,50 +113,51 @@ fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(
                     factor.saturating_mul(usize::try_from(number).unwrap_or(usize::MAX).max(1));
             }
             Token::Int128(_) | Token::Pow => factor = usize::MAX,
-            Token::Str(text) => (length, beside) = (length + text.len(), Beside::Constant),
-            Token::String(text) => (length, beside) = (length + text.len(), Beside::Constant),
+            Token::Str(text) => (length, current) = (length + text.len(), TokenClass::Constant),
+            Token::String(text) => (length, current) = (length + text.len(), TokenClass::Constant),
             Token::Comma => length += budget::VALUE_BYTES,
             // A parenthesised expression may be a text or a tuple.
-            Token::ParenOpen | Token::ParenClose => beside = Beside::Constant,
+            Token::ParenOpen | Token::ParenClose => current = TokenClass::Constant,
             Token::Mul => {
-                multiplies |= before == Beside::Constant;
-                beside = Beside::Times;
+                multiplies |= previous == TokenClass::Constant;
+                current = TokenClass::Times;
             }
             Token::VariableEnd | Token::BlockEnd
-                if multiplies && factor.saturating_mul(length) > MOST_CONSTANT =>
+                if multiplies && factor.saturating_mul(length) > MAX_CONSTANT_BYTES =>
             {
                 let message = "a constant expression in the template exceeds 1 MiB";
                 return Err(Error::new(ErrorKind::InvalidOperation, message));
             }
             _ => {}
         }
-        multiplies |= before == Beside::Times && beside == Beside::Constant;
-        before = beside;
+        multiplies |= previous == TokenClass::Times && current == TokenClass::Constant;
+        previous = current;
     }
     Ok(())
 }
 
-/// The kind of an operand or operator next to a token.
+/// The class of a token, to find multiplications with a constant text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Beside {
+enum TokenClass {
     /// A text, or a parenthesis, which may contain one.
     Constant,
     /// `*`.
     Times,
+    /// Anything else.
     Other,
 }
 
-/// Interns a name for the lifetime of the process: instructions borrow names, and their number is
-/// that of the names in templates.
+/// Interns a name for the lifetime of the process, because instructions borrow names. The memory is
+/// bounded by the number of distinct names in templates.
 fn interned(name: &str) -> &'static str {
     static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
+    if let Some(existing) = names.get(name) {
+        return existing;
     }
-    let kept: &'static str = Box::leak(name.into());
-    names.insert(kept);
-    kept
+    let leaked: &'static str = Box::leak(name.into());
+    names.insert(leaked);
+    leaked
 }
 
 /// The instructions with charging instructions inserted and jump targets adjusted.
@@ -165,14 +167,15 @@ fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static
         parts.push(charged(instruction));
     }
     // The new position of each instruction, and the end of the last.
-    let mut begins = vec![0];
+    let mut positions = vec![0];
     for part in &parts {
-        begins.push(begins.last().copied().unwrap_or(0) + u32::try_from(part.len()).unwrap_or(0));
+        positions
+            .push(positions.last().copied().unwrap_or(0) + u32::try_from(part.len()).unwrap_or(0));
     }
-    let moved = |target: u32| {
-        begins
+    let new_target = |target: u32| {
+        positions
             .get(target as usize)
-            .or(begins.last())
+            .or(positions.last())
             .copied()
             .unwrap_or(0)
     };
@@ -184,15 +187,17 @@ fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static
             .and_then(|line| u16::try_from(line).ok());
         for instruction in part {
             let instruction = match instruction {
-                Instruction::Iterate(target) => Instruction::Iterate(moved(target)),
-                Instruction::Jump(target) => Instruction::Jump(moved(target)),
-                Instruction::JumpIfFalse(target) => Instruction::JumpIfFalse(moved(target)),
+                Instruction::Iterate(target) => Instruction::Iterate(new_target(target)),
+                Instruction::Jump(target) => Instruction::Jump(new_target(target)),
+                Instruction::JumpIfFalse(target) => Instruction::JumpIfFalse(new_target(target)),
                 Instruction::JumpIfFalseOrPop(target) => {
-                    Instruction::JumpIfFalseOrPop(moved(target))
+                    Instruction::JumpIfFalseOrPop(new_target(target))
                 }
-                Instruction::JumpIfTrueOrPop(target) => Instruction::JumpIfTrueOrPop(moved(target)),
+                Instruction::JumpIfTrueOrPop(target) => {
+                    Instruction::JumpIfTrueOrPop(new_target(target))
+                }
                 Instruction::BuildMacro(name, target, flags) => {
-                    Instruction::BuildMacro(name, moved(target), flags)
+                    Instruction::BuildMacro(name, new_target(target), flags)
                 }
                 other => other,
             };
@@ -209,9 +214,9 @@ fn rewritten(name: &'static str, old: &Instructions<'_>) -> Instructions<'static
 /// yet.
 fn charged(instruction: &Instruction<'_>) -> Vec<Instruction<'static>> {
     use Instruction as I;
-    let filter = |name, arguments| I::ApplyFilter(name, Some(arguments), UNKEPT);
+    let filter = |name, arguments| I::ApplyFilter(name, Some(arguments), NO_CACHE_SLOT);
     let checked = |name, instruction| vec![filter(name, 2), I::UnpackList(2), instruction];
-    let made = |instruction| vec![instruction, filter(MADE, 1)];
+    let charge_value = |instruction| vec![instruction, filter(CHARGE, 1)];
     let own = match instruction {
         I::EmitRaw(text) => {
             return vec![
@@ -225,7 +230,7 @@ fn charged(instruction: &Instruction<'_>) -> Vec<Instruction<'static>> {
                 filter(BEFORE_TIMES, 2),
                 I::UnpackList(2),
                 I::Mul,
-                filter(MADE, 1),
+                filter(CHARGE, 1),
             ];
         }
         I::In => return checked(BEFORE_IN, I::In),
@@ -233,19 +238,23 @@ fn charged(instruction: &Instruction<'_>) -> Vec<Instruction<'static>> {
             return checked(BEFORE_IN, I::CompareAndPreserve(*compared));
         }
         I::SetAttr(name) => return checked(BEFORE_SET, I::SetAttr(interned(name))),
-        I::Add => return made(I::Add),
-        I::Slice => return made(I::Slice),
-        I::BuildMap(pairs) => return made(I::BuildMap(*pairs)),
-        I::BuildList(values) => return made(I::BuildList(*values)),
-        I::BuildTuple(values) => return made(I::BuildTuple(*values)),
+        I::Add => return charge_value(I::Add),
+        I::Slice => return charge_value(I::Slice),
+        I::BuildMap(pairs) => return charge_value(I::BuildMap(*pairs)),
+        I::BuildList(values) => return charge_value(I::BuildList(*values)),
+        I::BuildTuple(values) => return charge_value(I::BuildTuple(*values)),
         I::BuildMacro(name, target, flags) => {
-            return made(I::BuildMacro(interned(name), *target, *flags));
+            return charge_value(I::BuildMacro(interned(name), *target, *flags));
         }
         I::StoreLocal(name) => I::StoreLocal(interned(name)),
         I::Lookup(name) => I::Lookup(interned(name)),
         I::GetAttr(name) => I::GetAttr(interned(name)),
-        I::ApplyFilter(name, arguments, kept) => I::ApplyFilter(interned(name), *arguments, *kept),
-        I::PerformTest(name, arguments, kept) => I::PerformTest(interned(name), *arguments, *kept),
+        I::ApplyFilter(name, arguments, cache_slot) => {
+            I::ApplyFilter(interned(name), *arguments, *cache_slot)
+        }
+        I::PerformTest(name, arguments, cache_slot) => {
+            I::PerformTest(interned(name), *arguments, *cache_slot)
+        }
         I::CallFunction(name, arguments) => I::CallFunction(interned(name), *arguments),
         I::CallMethod(name, arguments) => I::CallMethod(interned(name), *arguments),
         I::CallObject(arguments) => I::CallObject(*arguments),

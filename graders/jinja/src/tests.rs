@@ -1,4 +1,5 @@
-//! Templates that would exceed their budget fail early; others render the same as without limits.
+//! Tests that templates which would exceed their budget fail early, and that others render as
+//! without limits.
 
 use minijinja::{Environment, UndefinedBehavior, Value};
 
@@ -14,8 +15,8 @@ fn environment() -> Environment<'static> {
 
 fn render(source: &str) -> Result<String, String> {
     let environment = environment();
-    let told = |error: Error| error.to_string();
-    let program = Program::compile(&environment, "template", source).map_err(told)?;
+    let message = |error: Error| error.to_string();
+    let program = Program::compile(&environment, "template", source).map_err(message)?;
     let root = Value::from_pairs([
         ("text", Value::from("a b")),
         ("list", Value::from(vec!["x", "y"])),
@@ -24,7 +25,7 @@ fn render(source: &str) -> Result<String, String> {
     program
         .render(&environment, root, None)
         .map(|(text, _)| text)
-        .map_err(told)
+        .map_err(message)
 }
 
 #[test]
@@ -99,11 +100,11 @@ fn rejects_expressions_too_deep_to_compile() {
 }
 
 #[test]
-fn errors_state_the_limit_and_the_line() {
+fn reports_limit_and_line() {
     assert!(
         render("{{ text * n }}")
             .unwrap_err()
-            .contains("makes more than 128 MiB")
+            .contains("produces more than 128 MiB")
     );
     assert!(
         render("a\n{{ text * n }}")
@@ -113,7 +114,7 @@ fn errors_state_the_limit_and_the_line() {
 }
 
 #[test]
-fn numbers_may_be_multiplied_by_constants() {
+fn allows_multiplication_of_numbers() {
     for source in [
         "{{ (n * 10000000) }}",
         "{{ [n][0] * 10000000 }}",

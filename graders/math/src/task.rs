@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn names_mistakes() {
         for (json, pointer) in [
             (r#"{"type":"math","answer":[]}"#, "/answer"),
             (

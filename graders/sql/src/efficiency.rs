@@ -1,7 +1,7 @@
-//! How quick a right query is beside the gold, in steps: the buckets of R-VES (BIRD mini-dev,
-//! 2024), which counts seconds.
+//! The efficiency of a correct query relative to the gold, in steps: the buckets of R-VES (BIRD
+//! mini-dev, 2024), which measures seconds.
 
-/// How many times the prediction's steps the gold takes; above 1 the prediction is the quicker one.
+/// Steps of the gold divided by those of the prediction; above 1 the prediction is faster.
 pub(crate) fn ratio(gold: u64, prediction: u64) -> f64 {
     #[expect(clippy::cast_precision_loss, reason = "a ratio")]
     let ratio = gold.max(1) as f64 / prediction.max(1) as f64;
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_are_closed_below() {
+    fn intervals_include_their_lower_bound() {
         let of = |gold, prediction| bucket(ratio(gold, prediction));
         assert_eq!(
             [of(20, 10), of(10, 10), of(10, 20), of(10, 40), of(10, 41)],

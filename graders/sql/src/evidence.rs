@@ -1,4 +1,4 @@
-//! Why a verdict is what it is, for a person to read.
+//! The evidence of a verdict.
 
 use assay_core::Evidence;
 use assay_worker::query::{End, Rows};
@@ -16,13 +16,13 @@ const CELL: usize = 200;
 /// Most columns shown.
 const COLUMNS: usize = 40;
 
-/// How a statement ended, in words.
+/// Describes how a statement ended.
 pub(crate) fn how(end: &End) -> String {
     match end {
-        End::Rows => "it gives rows".to_owned(),
-        End::Nothing => "there is no statement".to_owned(),
-        End::Several => "there is more than one statement".to_owned(),
-        End::NotAQuery => "it is no query".to_owned(),
+        End::Rows => "it returns rows".to_owned(),
+        End::Nothing => "it contains no statement".to_owned(),
+        End::Several => "it contains more than one statement".to_owned(),
+        End::NotAQuery => "it is not a query".to_owned(),
         End::Denied(what) => format!("{what} is not allowed"),
         End::Syntax(message) | End::Error(message) => message.clone(),
         End::OutOfSteps => "it takes too many steps".to_owned(),
@@ -30,11 +30,11 @@ pub(crate) fn how(end: &End) -> String {
         End::TooManyRows => {
             "it gives more rows or bytes than `limits` or `sql.result_bytes` allow".to_owned()
         }
-        End::TooLong => "it makes a value that is too long".to_owned(),
+        End::TooLong => "it produces a value that is too long".to_owned(),
     }
 }
 
-/// What is known before anything is run.
+/// What is known before the statement runs.
 pub(crate) fn of_statement(found: &Found) -> Evidence {
     Evidence::new()
         .text("statement", &found.text)
@@ -42,7 +42,7 @@ pub(crate) fn of_statement(found: &Found) -> Evidence {
         .text("extraction", found.rule)
 }
 
-/// What is different, in words and rows.
+/// The difference, with rows.
 pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows) -> Value {
     let row = |rows: &Rows, at: usize| rows.rows().nth(at).map(|row| shown(&row));
     let mut told = match difference {
@@ -56,7 +56,7 @@ pub(crate) fn of_difference(difference: &Difference, gold: &Sheet, found: &Rows)
         Difference::Order { from } => {
             json!({"what": "order", "row": from, "found": row(found, *from)})
         }
-        Difference::Columns => json!({"what": "no choice of columns fits"}),
+        Difference::Columns => json!({"what": "no choice of columns matches"}),
         Difference::ColumnsUnknown => {
             json!({"what": "no choice of columns was found before the search gave up"})
         }

@@ -1,5 +1,5 @@
-//! The statement in a completion: what stands in the last fenced block of SQL or the last tag,
-//! whichever ends later, else the whole text. Comments are part of it.
+//! Finds the statement in a completion: the content of the last fenced block of SQL or the last
+//! tag, whichever ends later, else the whole text. Comments are part of it.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -24,17 +24,17 @@ const NAMES: &[&str] = &[
     "psql",
 ];
 
-/// A text that may be the statement.
+/// A candidate for the statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) text: String,
-    /// Where it stood in the text that was looked at, in bytes.
+    /// Its span in the searched text, in bytes.
     pub(crate) span: Range<usize>,
     /// `fenced`, `tag` or `whole`.
     pub(crate) rule: &'static str,
 }
 
-/// The statement of a text; `None` when there is nothing but blanks.
+/// The statement of a text; `None` if there are only blanks.
 pub(crate) fn extract(text: &str) -> Option<Found> {
     let fenced = fenced(text);
     let found = match last_tag(text) {
@@ -54,7 +54,7 @@ pub(crate) fn extract(text: &str) -> Option<Found> {
     (!found.text.trim().is_empty()).then_some(found)
 }
 
-/// What a tag holds: a block in it, or all of it.
+/// The content of a tag: a block in it, or all of it.
 fn inside(text: &str, tag: Range<usize>) -> Found {
     let within = |span: Range<usize>| span.start + tag.start..span.end + tag.start;
     match fenced(&text[tag.clone()]) {
@@ -70,8 +70,8 @@ fn inside(text: &str, tag: Range<usize>) -> Found {
     }
 }
 
-/// The last block that names SQL, else the last that names nothing, those that begin like a query
-/// before others, those that hold nothing never; else what stands between marks inside a line.
+/// The last block marked as SQL, else the last unmarked one; blocks that begin like a query
+/// are preferred and empty blocks ignored; else the content of inline marks.
 fn fenced(text: &str) -> Option<Found> {
     if !text.contains("```") && !text.contains("~~~") {
         return None;
@@ -109,7 +109,7 @@ fn fenced(text: &str) -> Option<Found> {
     })
 }
 
-/// The text with what may stand before a fence as blanks: the number of a list, the sign of a
+/// The text with prefixes of a fence replaced by blanks: the number of a list item, the sign of a
 /// quotation.
 fn without_prefixes(text: &str) -> Cow<'_, str> {
     let mark = |line: &str| {
@@ -130,7 +130,7 @@ fn without_prefixes(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.split_inclusive('\n').map(line).collect())
 }
 
-/// What stands between the last marks of SQL that do not begin a line.
+/// The content of the last marks of SQL that do not begin a line.
 fn in_line(text: &str) -> Option<Found> {
     let lower = text.to_ascii_lowercase();
     let start = lower.rfind("```sql")? + "```sql".len();
@@ -144,7 +144,7 @@ fn in_line(text: &str) -> Option<Found> {
     })
 }
 
-/// Where the last pair of tags has its inside: of pairs inside one another the innermost.
+/// The span inside the last pair of tags; of nested pairs, the innermost.
 fn last_tag(text: &str) -> Option<Range<usize>> {
     if !text.contains("</") {
         return None;
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_last_counts() {
+    fn uses_the_last_candidate() {
         let draft = "```sql\nselect 1\n```\nso <answer>select 2</answer>";
         assert_eq!(found(draft), Some(("select 2".to_owned(), "tag")));
         let later = "<sql>select 1</sql>\n```sql\nselect 2\n```";
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn without_marks_the_whole_text_counts() {
+    fn uses_the_whole_text_without_fences() {
         assert_eq!(
             found("select '```' "),
             Some(("select '```' ".to_owned(), "whole"))
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_may_stand_where_models_put_them() {
+    fn accepts_fences_in_usual_places() {
         let query = Some("select 1");
         let of = |text: &str| found(text).map(|(text, _)| text.trim().to_owned());
         for text in [

@@ -89,7 +89,7 @@ pub fn parts(sql: &str, gold: &str, is_postgres: bool) -> [f64; 4] {
 /// Rows that are generated for a gold.
 #[must_use]
 pub fn rows(gold: &str, seed: u64) -> Vec<TableRows> {
-    let constants = variants::mine([gold], Dialect::Sqlite);
+    let constants = variants::constants_of([gold], Dialect::Sqlite);
     let manner = Manner {
         spread: 30,
         flat: seed % 4 == 3,

@@ -1,5 +1,5 @@
-//! The result of a gold on a database: its rows, which of them tie, and whether they are left to
-//! chance.
+//! The result of a gold on a database: its rows, which of them tie, and whether they are
+//! nondeterministic.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::queries::{Attempt, Database, FOR_GOLDS, LargeResults, Queries, Terms}
 use crate::statement::{self, Ordering};
 use crate::task::{Columns, Order, SqlTask};
 
-/// Least number of steps that a gold may take: some seconds.
+/// Minimum of the step limit of a gold, worth some seconds.
 const GOLD_STEPS: u64 = 200_000_000;
 
 /// The result of a gold on one database.

@@ -1,4 +1,5 @@
-//! Completions: their statements found, run on every database, and what they gave compared.
+//! Grades completions: finds their statements, runs them on every database and compares the
+//! results.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -27,24 +28,24 @@ pub(crate) struct PreparedSql {
     task: SqlTask,
     seed: u64,
     queries: Queries,
-    /// Made when the first completion comes: it needs workers.
+    /// Created for the first completion, because it needs workers.
     ready: OnceCell<Result<Ready, Fault>>,
 }
 
-/// A statement on its way through the databases.
+/// A statement and its progress through the databases.
 struct Trial {
-    /// Golds that gave the same so far.
+    /// Golds with equal results so far.
     agreeing: Vec<usize>,
     /// One for each database it was run on.
     runs: Vec<RunSummary>,
     /// Its rows on all databases so far if columns may be chosen: one choice must fit all
     /// databases.
     rows: Vec<Rows>,
-    /// Why it is wrong, once it is.
+    /// Why it is wrong, if it is.
     wrong: Option<Wrong>,
 }
 
-/// What is kept of a run.
+/// The stored part of a run.
 struct RunSummary {
     steps: u64,
     /// How many rows it returned; `None` if it did not end with rows.
@@ -113,7 +114,7 @@ impl PreparedSql {
         }
     }
 
-    /// All statements on the base, then those that are right there on the other databases.
+    /// Runs all statements on the base, then those that are correct there on the other databases.
     async fn grade_all(&self, items: &[&Item], cx: &GradeContext) -> Result<Vec<Outcome>, Fault> {
         let mut large = self.queries.call();
         let ready = self.ready(&mut large).await?;
@@ -171,7 +172,7 @@ impl PreparedSql {
         Ok(graded.collect())
     }
 
-    /// Runs the statements that are not wrong so far on the databases of these stages.
+    /// Runs the statements without a mismatch so far on the databases of these stages.
     async fn run(
         &self,
         ready: &Ready,
@@ -272,7 +273,7 @@ impl PreparedSql {
         compare_all(&parts.collect::<Vec<_>>(), rule)
     }
 
-    /// The databases and golds, or why there are none. A fault of ours is not kept.
+    /// The databases and golds, or why they cannot be used. A fault of the service is not cached.
     async fn ready(&self, large: &mut LargeResults) -> Result<&Ready, Fault> {
         let prepared = self.ready.get_or_try_init(move || async move {
             match prepare(&self.task, self.seed, &self.queries, large).await {
@@ -385,7 +386,7 @@ fn verdict_of(end: &End) -> Verdict {
     }
 }
 
-/// A fault of the task, or of ours.
+/// A fault of the task or of the service.
 fn at_fault(fault: &Fault) -> Outcome {
     let fault = fault.clone();
     if fault.code == ErrorCode::TaskAtFault {

@@ -1,13 +1,13 @@
-//! Grader `sql`: does the query give what the gold gives? Owns extraction of the statement,
-//! databases beside the given one, comparison of results, parts of a score. Runs nothing itself:
-//! statements run in workers, and what they gave is compared here.
+//! Grader `sql`: does the query return what the gold returns? Owns extraction of the statement,
+//! generated databases, comparison of results, and partial scores. Runs nothing itself:
+//! statements run in workers, and their results are compared here.
 //!
 //! # What it checks
 //!
-//! The statement of a completion is run on the task's database, and on those beside it, and its
-//! rows are compared with those of the golds: as bags, in order where the gold orders its rows
-//! (ties in any order), numbers by value. A task whose gold fails, gives no row anywhere, or
-//! depends on the order in which tables are read is refused.
+//! The statement of a completion is run on the task's database and its variants, and its rows are
+//! compared with those of the golds: as multisets, or in order if the gold orders its rows (ties in
+//! any order), numbers by value. A task whose gold fails, returns no row on any database, or
+//! depends on the order in which tables are scanned is rejected.
 //!
 //! # What it refuses
 //!
@@ -16,17 +16,17 @@
 //!
 //! # Known false positives
 //!
-//! - On one database a query may be right by coincidence, or by a constant: tasks without variants
-//!   cannot tell.
-//! - Generated variants keep what the base shows as a rule: columns without NULL stay so, and a
+//! - On a single database a query may be correct by coincidence, or by a constant: tasks without
+//!   variants cannot detect this.
+//! - Generated variants preserve properties of the base: columns without NULL stay so, and a
 //!   table without a declared key is taken to have its first unique column as one. Queries that
 //!   differ only beyond that pass.
 //!
 //! # Known false negatives
 //!
-//! - Queries that are equal only by a rule that neither the schema nor the rows tell.
+//! - Queries that are equivalent only by a rule that neither the schema nor the rows show.
 //! - A constant in place of a sum over the rows of the base, where variants are generated.
-//! - Values rounded otherwise than the gold's, beyond `float_tolerance`.
+//! - Values that are rounded differently from the gold's, beyond `float_tolerance`.
 //!
 //! # Example
 //!

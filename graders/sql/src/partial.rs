@@ -1,5 +1,5 @@
-//! What a wrong answer is worth where the task scores its parts: whether it parses and runs, which
-//! tables and columns it names, which words it shares with the gold. As in Reasoning-SQL (2025) and
+//! Partial scores of a wrong answer: whether it parses and runs, which
+//! tables and columns it names, which words it shares with the gold, as in Reasoning-SQL (2025) and
 //! Think2SQL (2025).
 
 use std::collections::{BTreeSet, HashSet};
@@ -38,7 +38,7 @@ impl Names {
     }
 }
 
-/// How much of each part a prediction has, between 0 and 1.
+/// The share of each part that a prediction has, between 0 and 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Parts {
     pub(crate) syntax: f64,
@@ -48,7 +48,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// The parts of a statement that ended so; of several golds the nearest counts.
+    /// The parts of a statement that ended this way, compared with the most similar gold.
     pub(crate) fn of(
         sql: &str,
         end: &End,
@@ -80,7 +80,7 @@ impl Parts {
         }
     }
 
-    /// What they are worth together.
+    /// Their weighted sum.
     pub(crate) fn score(self, weights: Partial) -> f64 {
         self.syntax * weights.syntax
             + self.executes * weights.executes
@@ -89,7 +89,7 @@ impl Parts {
     }
 }
 
-/// How much of two sets is in both. Two empty ones share nothing.
+/// The Jaccard index of two sets; 0 for two empty ones.
 fn jaccard<T: Ord>(a: &BTreeSet<T>, b: &BTreeSet<T>) -> f64 {
     let both = a.intersection(b).count();
     let either = a.len() + b.len() - both;
@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shared_words_are_counted_in_pairs() {
+    fn matches_shared_words_pairwise() {
         let share =
             |a: &str, b: &str| jaccard(&pairs(a, Dialect::Sqlite), &pairs(b, Dialect::Sqlite));
         assert_eq!(share("SELECT a FROM t;", "select a -- x\nfrom t"), 1.0);
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_write_is_worth_nothing() {
+    fn writing_statements_score_zero() {
         let golds = ["select a from t".to_owned()];
         let of = |end: &End| {
             Parts::of(

@@ -1,4 +1,4 @@
-//! The grader: which tasks it takes.
+//! The grader: prepares tasks.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl Grader for SqlGrader {
         let read = SqlTask::read(task).map_err(|error: TaskError| {
             Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
         })?;
-        // What is generated is the task's: every completion meets the same databases.
+        // Generated databases depend on the task only: every completion runs on the same ones.
         let seed = u64::from_le_bytes(std::array::from_fn(|at| task.hash().as_bytes()[at]));
         Ok(Arc::new(PreparedSql::new(read, seed, self.queries.clone())))
     }

@@ -1,5 +1,5 @@
-//! What is done once for all completions of a task: databases are made, golds run on them, and
-//! golds that decide nothing refused.
+//! Work done once for all completions of a task: builds databases, runs golds on them, and
+//! rejects golds that cannot distinguish answers.
 
 use assay_core::{ErrorCode, Fault};
 use assay_worker::compute;
@@ -13,39 +13,39 @@ use crate::tally::Tally;
 use crate::task::{SqlTask, Variants};
 use crate::variants::{self, Manner};
 
-/// Steps a prediction may take, where the task says nothing: this many, or this many times the
-/// gold's.
+/// Default step limit of a prediction: this many, or this many times the
+/// gold's steps.
 const LEAST_STEPS: u64 = 2_000_000;
 const TIMES_GOLD: u64 = 50;
 
 /// Most steps that a prediction may take, and that a task may ask for.
 const MOST_STEPS: u64 = 1_000_000_000;
 
-/// Bytes of a table as far as generating rows is concerned: from a few dozen tables on it takes a
-/// while.
+/// Bytes of a table above which generating rows is moved off the thread: from a few dozen tables on
+/// it takes a while.
 const A_TABLE: usize = 1 << 10;
 
-/// Databases tried for one that is generated.
+/// Attempts to generate one database.
 const TRIES: usize = 4;
 
 /// A task with everything that its completions share.
 pub(crate) struct Ready {
     /// The base first.
     pub(crate) stages: Vec<Stage>,
-    /// What a statement may use: long values as well, where a gold makes them.
+    /// Limits of a statement, which allow long values if a gold produces them.
     pub(crate) limits: Limits,
     /// Names of the base, if parts are scored.
     pub(crate) names: Names,
 }
 
 impl Ready {
-    /// Bytes it keeps in memory.
+    /// Its size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.stages.iter().map(Stage::bytes).sum::<usize>() + self.names.bytes()
     }
 }
 
-/// One database with what the golds give there.
+/// One database with the results of the golds.
 pub(crate) struct Stage {
     pub(crate) database: Database,
     /// Steps a prediction may take.
@@ -102,7 +102,7 @@ impl Preparation<'_> {
         let wants_variants = matches!(task.variants, Variants::Generated(1..));
         let tables = if wants_variants || task.partial.is_some() {
             let described = queries.describe(&base).await;
-            described.map_err(|unbuilt| told(unbuilt, "the database cannot be described"))?
+            described.map_err(|unbuilt| told(unbuilt, "cannot describe the database"))?
         } else {
             Vec::new()
         };
@@ -112,7 +112,7 @@ impl Preparation<'_> {
                     let name = format!("variant {index}");
                     let database = queries.build(task.dialect, source).await;
                     let database = database
-                        .map_err(|unbuilt| told(unbuilt, &format!("{name} cannot be made")))?;
+                        .map_err(|unbuilt| told(unbuilt, &format!("cannot build {name}")))?;
                     self.tally.add_database(&database)?;
                     stages.push(self.stage(database, &name).await?);
                 }
@@ -180,8 +180,8 @@ impl Preparation<'_> {
         Ok(staged(task, database, golds))
     }
 
-    /// Databases made up for the task. Those on which a gold is left to chance, or fails, decide
-    /// nothing and are passed over; those on which all golds give rows come first.
+    /// Generates databases for the task. Those on which a gold is nondeterministic or fails are
+    /// skipped; those on which all golds return rows come first.
     async fn generated(
         &mut self,
         base: &Database,
@@ -190,7 +190,7 @@ impl Preparation<'_> {
         seed: u64,
     ) -> Result<Vec<Stage>, Fault> {
         let (task, queries) = (self.runs.task, self.runs.queries);
-        let constants = variants::mine(task.golds.iter().map(String::as_str), task.dialect);
+        let constants = variants::constants_of(task.golds.iter().map(String::as_str), task.dialect);
         let (mut telling, mut silent) = (Vec::new(), Vec::new());
         for attempt in 0..count * TRIES {
             if telling.len() == count {
@@ -203,7 +203,7 @@ impl Preparation<'_> {
                 flat: attempt % 4 == 3,
                 loose: attempt % 4 == 1,
             };
-            // Takes a while for schemas of hundreds of tables.
+            // This is slow for schemas of hundreds of tables.
             let make = || {
                 variants::generate(
                     tables,
@@ -215,7 +215,7 @@ impl Preparation<'_> {
             let rows = compute(tables.len() * A_TABLE, make);
             let database = queries.with_rows(base, rows).await;
             let database =
-                database.map_err(|unbuilt| told(unbuilt, "a generated variant cannot be made"))?;
+                database.map_err(|unbuilt| told(unbuilt, "cannot build a generated variant"))?;
             // Counted only if the database is kept.
             let before = self.tally;
             self.tally.add_database(&database)?;
@@ -275,7 +275,7 @@ fn staged(task: &SqlTask, database: Database, golds: Vec<Gold>) -> Stage {
     }
 }
 
-/// `what` cannot be done, and why.
+/// A fault with its context.
 fn told(unbuilt: Unbuilt, what: &str) -> Fault {
     match unbuilt {
         Unbuilt::Task(message) => at_fault(format!("{what}: {message}")),

@@ -1,4 +1,4 @@
-//! What the grader says of itself.
+//! The specification of the grader.
 
 use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
 
@@ -8,7 +8,7 @@ use crate::verdict;
 pub static SPEC: Spec = Spec {
     name: "sql",
     version: 1,
-    summary: "does the query give what the gold gives?",
+    summary: "does the query return what the gold returns?",
     lane: Lane::Sandbox,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"sql","dialect":"sqlite","database":{"schema":"create table staff(id integer primary key, name text, team text, pay real)","rows":"insert into staff values (1,'Ada','core',90.5),(2,'Bo','data',70.0),(3,'Cy','core',88.0)","variants":{"generate":4}},"gold":"select team, avg(pay) from staff group by team order by team"}"#,
@@ -18,17 +18,17 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::CORRECT,
             pass: Some(true),
-            meaning: "on every database the query gives what one of the golds gives",
+            meaning: "on every database the query returns what one of the golds returns",
         },
         VerdictSpec {
             verdict: Verdict::PARTIAL,
             pass: Some(false),
-            meaning: "wrong, and the task scores parts; the evidence has the reason",
+            meaning: "wrong, but the task gives partial credit; the evidence has the reason",
         },
         VerdictSpec {
             verdict: Verdict::WRONG_ANSWER,
             pass: Some(false),
-            meaning: "the query gives something else",
+            meaning: "the query returns something else",
         },
         VerdictSpec {
             verdict: verdict::SQL_ERROR,
@@ -45,12 +45,12 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::NOT_A_QUERY,
             pass: Some(false),
-            meaning: "the statement gives no rows of the database, as EXPLAIN and VACUUM do",
+            meaning: "the statement is not a query of the database, such as EXPLAIN or VACUUM",
         },
         VerdictSpec {
             verdict: verdict::SEVERAL_STATEMENTS,
             pass: Some(false),
-            meaning: "there is more than one statement",
+            meaning: "it contains more than one statement",
         },
         VerdictSpec {
             verdict: verdict::STEP_LIMIT,
@@ -65,17 +65,17 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: verdict::ROW_LIMIT,
             pass: Some(false),
-            meaning: "the query gave more rows or bytes than allowed",
+            meaning: "the query returned more rows or bytes than allowed",
         },
         VerdictSpec {
             verdict: verdict::LENGTH_LIMIT,
             pass: Some(false),
-            meaning: "the statement, or a value it makes, is too long",
+            meaning: "the statement, or a value it produces, is too long",
         },
         VerdictSpec {
             verdict: verdict::NO_SQL,
             pass: Some(false),
-            meaning: "the completion holds no statement",
+            meaning: "the completion contains no statement",
         },
     ],
     measures: &[
@@ -89,11 +89,11 @@ pub static SPEC: Spec = Spec {
         },
         MeasureSpec {
             name: "efficiency",
-            unit: "times the prediction's steps that the gold takes",
+            unit: "steps of the gold divided by those of the prediction",
         },
         MeasureSpec {
             name: "r_ves",
-            unit: "R-VES's reward of that ratio, 0 for a wrong query",
+            unit: "R-VES reward of this ratio, 0 for a wrong query",
         },
     ],
     deterministic: true,

@@ -1,4 +1,4 @@
-//! Counts what a prepared task keeps in memory, while it is prepared.
+//! Counts the memory of a prepared task while it is prepared.
 
 use assay_core::{ErrorCode, Fault};
 

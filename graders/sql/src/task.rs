@@ -1,4 +1,4 @@
-//! The shape of a `sql` task as it stands in a request.
+//! A `sql` task, as in a request.
 
 use assay_core::{ErrorCode, Task, TaskError};
 use assay_worker::query::{Limits, MAX_IMAGE};
@@ -40,7 +40,7 @@ fn tolerance() -> f64 {
     1e-9
 }
 
-/// Whose SQL it is.
+/// The dialect of SQL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Dialect {
@@ -95,7 +95,7 @@ enum RawGold {
     Any(Vec<String>),
 }
 
-/// Which columns of a prediction stand for those of the gold.
+/// Which columns of a prediction correspond to those of the gold.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Columns {
@@ -104,7 +104,7 @@ pub(crate) enum Columns {
     Strict,
     /// The same, in any order.
     Permute,
-    /// Those and perhaps others, in any order.
+    /// The same and possibly others, in any order.
     Superset,
 }
 
@@ -112,7 +112,7 @@ pub(crate) enum Columns {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// Where the gold orders its rows, up to ties.
+    /// If the gold orders its rows, up to ties.
     #[default]
     Auto,
     /// Never.
@@ -121,7 +121,7 @@ pub(crate) enum Order {
     Strict,
 }
 
-/// What parts of a wrong answer are worth.
+/// Weights of the parts of a wrong answer.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "an object of weights")]
 pub(crate) struct Partial {
@@ -160,21 +160,21 @@ impl Default for RawLimits {
     }
 }
 
-/// What a database is made of.
+/// The sources of a database.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Source {
     pub(crate) image: Option<Vec<u8>>,
     pub(crate) scripts: Vec<String>,
 }
 
-/// Databases beside the base.
+/// Databases in addition to the base.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Variants {
     Given(Vec<Source>),
     Generated(usize),
 }
 
-/// A task, read.
+/// A parsed task.
 #[derive(Debug, Clone)]
 pub(crate) struct SqlTask {
     pub(crate) dialect: Dialect,
@@ -199,7 +199,7 @@ impl SqlTask {
         if golds.is_empty() || golds.len() > MAX_GOLDS {
             return Err(invalid(
                 "/gold",
-                &format!("`gold` has between 1 and {MAX_GOLDS} statements"),
+                &format!("`gold` must have between 1 and {MAX_GOLDS} statements"),
             ));
         }
         if let Some(empty) = golds.iter().position(|gold| gold.trim().is_empty()) {
@@ -225,12 +225,15 @@ impl SqlTask {
             ));
         }
         if !(1..=1_000_000).contains(&rows) {
-            return Err(invalid("/limits/rows", "`rows` is between 1 and 1000000"));
+            return Err(invalid(
+                "/limits/rows",
+                "`rows` must be between 1 and 1000000",
+            ));
         }
         if !(1..=MOST_RESULT_BYTES).contains(&bytes) {
             return Err(invalid(
                 "/limits/bytes",
-                &format!("`bytes` is between 1 and {MOST_RESULT_BYTES}"),
+                &format!("`bytes` must be between 1 and {MOST_RESULT_BYTES}"),
             ));
         }
         let RawDatabase {
@@ -342,7 +345,7 @@ fn read_image(pointer: &str, text: &str) -> Result<Vec<u8>, TaskError> {
     let image = STANDARD.decode(text).map_err(|error| {
         invalid(
             &pointer,
-            &format!("`image` is an SQLite file in base64: {error}"),
+            &format!("`image` must be an SQLite file in base64: {error}"),
         )
     })?;
     if !image.starts_with(b"SQLite format 3\0") {
@@ -415,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_may_earn_half_and_no_more() {
+    fn partial_credit_is_at_most_half() {
         assert!(
             read(r#","partial":{"syntax":0.1,"executes":0.1,"schema":0.2,"tokens":0.1}"#).is_ok()
         );
@@ -424,7 +427,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_field_is_pointed_at() {
+    fn points_at_the_invalid_field() {
         assert_eq!(read(r#","order":"random""#).unwrap_err().pointer, "/order");
         assert_eq!(
             read(r#","limits":{"steps":5}"#).unwrap_err().pointer,

@@ -1,23 +1,23 @@
-//! A document that is handed over as the arguments of a call: the one way in which some interfaces
-//! give structured output.
+//! Reads a document from the arguments of a tool call, which is how some interfaces
+//! return structured output.
 
 use assay_core::{Completion, Item};
 use assay_documents::calls::{self, Call, Reading, typed};
 use assay_documents::{Broken, Json};
 use serde_json::Value;
 
-/// What the completion hands over.
+/// The document that a completion passes in a call.
 pub(crate) enum Handed {
-    /// The arguments, and where the call stands.
+    /// The arguments, and the position of the call.
     Document(Json, [usize; 2]),
-    /// An attempt that is none, or another call than the one asked for, and where it stands.
+    /// A malformed attempt or another call than the required one, and its position.
     Malformed(Broken, [usize; 2]),
     /// No call and no attempt.
     Nothing,
 }
 
-/// The arguments of the one call of a completion, which has to be of `tool`; a schema gives types
-/// to arguments without any.
+/// The arguments of the only call of a completion, which must be to `tool`; the schema types
+/// untyped arguments.
 pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed {
     let is_tool = |name: &str| name == tool;
     let Reading {
@@ -44,7 +44,7 @@ pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed 
     let span = [call.span.start, call.span.end];
     let wrong = |reason: String| Handed::Malformed(Broken::new(span[0], reason), span);
     if count > 1 {
-        return wrong(format!("{count} calls are made, and one is asked for"));
+        return wrong(format!("expected one call, found {count}"));
     }
     let Call {
         name,
@@ -54,7 +54,7 @@ pub(crate) fn handed(item: &Item, tool: &str, schema: Option<&Value>) -> Handed 
         ..
     } = call;
     if name != tool {
-        return wrong(format!("the call is of `{name}`, not of `{tool}`"));
+        return wrong(format!("expected a call of `{tool}`, found `{name}`"));
     }
     if !positional.is_empty() {
         return wrong("an argument of the call has no name".to_owned());

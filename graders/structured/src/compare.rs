@@ -1,4 +1,4 @@
-//! Whether a document is the expected one, where not, and how much of it is.
+//! Compares a document with the expected one: equality, differences, and the share in common.
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -11,20 +11,20 @@ use assay_documents::json::{number, same};
 /// How two documents are compared.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(crate) struct Rule {
-    /// Whether arrays are compared as bags.
+    /// Whether arrays are compared as multisets.
     pub(crate) unordered: bool,
-    /// Difference up to which two numbers are one; see [`number::close`].
+    /// Difference up to which two numbers are equal; see [`number::close`].
     pub(crate) tolerance: f64,
 }
 
-/// Most comparisons of elements for arrays that are bags and whose numbers may differ a little.
+/// Most comparisons of elements for unordered arrays with a tolerance for numbers.
 const COMPARISONS: usize = 4_000_000;
 
 /// What a document is compared with.
 #[derive(Debug, Clone)]
 pub(crate) struct Expected {
     pub(crate) value: Json,
-    /// The same with the elements of its arrays in an order of their own.
+    /// The same document with its arrays in canonical order.
     sorted: Option<Json>,
     parts: usize,
     leaves: usize,
@@ -43,12 +43,12 @@ impl Expected {
         }
     }
 
-    /// Whether a document is the expected one.
+    /// Whether a document equals the expected one.
     pub(crate) fn is(&self, document: &Json) -> bool {
         let Some(expected) = &self.sorted else {
             return same(document, &self.value, self.rule.tolerance);
         };
-        // What has other parts differs, and is not worth sorting.
+        // Documents with different numbers of parts differ, so sorting is skipped.
         if parts(document) != self.parts {
             return false;
         }
@@ -63,8 +63,8 @@ impl Expected {
             }
     }
 
-    /// Harmonic mean of the shares of leaves of either side that the other has: 2 × common / (found
-    /// + expected), below 1 for what is not the expected document.
+    /// F1 score of the leaves: 2 × common / (found
+    /// + expected); below 1 unless the documents are equal.
     pub(crate) fn share(&self, document: &Json, is_same: bool) -> f64 {
         if is_same {
             return 1.0;
@@ -80,12 +80,12 @@ impl Expected {
         share
     }
 
-    /// Bytes it keeps, roughly.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         self.value.bytes() + self.sorted.as_ref().map_or(0, Json::bytes)
     }
 
-    /// The first places at which a document differs, at most `most`.
+    /// The first differences of a document, at most `most`.
     pub(crate) fn differences(&self, document: &Json, most: usize) -> Vec<Difference> {
         let mut search = Search {
             rule: self.rule,
@@ -97,14 +97,14 @@ impl Expected {
     }
 }
 
-/// A place at which two documents differ.
+/// A difference of two documents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// JSON pointer; of the expected document where arrays are bags.
+    /// JSON pointer; into the expected document if arrays are unordered.
     pub(crate) place: String,
-    /// What is expected there, cut; `None` for nothing.
+    /// The expected value, truncated; `None` if there is none.
     pub(crate) expected: Option<String>,
-    /// What stands there.
+    /// The actual value.
     pub(crate) got: Option<String>,
 }
 
@@ -122,7 +122,7 @@ fn parts(tree: &Json) -> usize {
     }
 }
 
-/// Parts that have none of their own.
+/// Leaves: parts without parts.
 fn leaves(tree: &Json) -> usize {
     match tree {
         Json::Array(elements) if !elements.is_empty() => elements.iter().map(leaves).sum(),
@@ -133,7 +133,7 @@ fn leaves(tree: &Json) -> usize {
     }
 }
 
-/// A tree whose arrays have their elements in an order that equal bags share.
+/// A tree with arrays sorted so that equal multisets become equal arrays.
 fn sorted(tree: &Json) -> Json {
     match tree {
         Json::Array(elements) => {
@@ -153,7 +153,7 @@ fn sorted(tree: &Json) -> Json {
     }
 }
 
-/// Comparison of bags of numbers that may differ a little: each element takes the first partner
+/// Compares multisets with a tolerance: each element takes the first partner
 /// that is free.
 struct Bags {
     tolerance: f64,
@@ -211,8 +211,8 @@ fn common(a: &Json, b: &Json, tolerance: f64) -> usize {
     }
 }
 
-/// Leaves that both bags have at the same place, where a place says in which array it is and not at
-/// which index.
+/// Leaves that both multisets have at the same place, where a place names the array and not
+/// the index.
 fn common_in_bags(a: Vec<&Json>, b: Vec<&Json>, tolerance: f64) -> usize {
     let (a, b) = (Bag::of(a), Bag::of(b));
     let mut count = common_texts(a.others.into_iter(), b.others.into_iter())
@@ -257,7 +257,7 @@ impl<'a> Bag<'a> {
     }
 }
 
-/// How many of `a` have a partner of their own in `b`.
+/// The number of elements of `a` with a distinct partner in `b`.
 fn common_texts(a: impl Iterator<Item = String>, b: impl Iterator<Item = String>) -> usize {
     let mut free: HashMap<String, usize> = HashMap::new();
     for text in b {
@@ -300,7 +300,7 @@ fn common_numbers(a: Vec<&str>, b: Vec<&str>, tolerance: f64) -> usize {
     )
 }
 
-/// Members that two sorted lists share.
+/// The number of common elements of two sorted lists.
 fn merged(a: &[String], b: &[String], order: impl Fn(&String, &String) -> Ordering) -> usize {
     let (mut i, mut j, mut count) = (0, 0, 0);
     while let (Some(x), Some(y)) = (a.get(i), b.get(j)) {
@@ -396,7 +396,7 @@ impl Search {
     }
 }
 
-/// The elements of two bags that the other has not, those of the second with their index.
+/// The elements of two multisets that the other lacks, those of the second with their index.
 fn without_common<'a>(a: &'a [Json], b: &'a [Json]) -> (Vec<&'a Json>, Vec<(usize, &'a Json)>) {
     let mut names: HashMap<String, Vec<usize>> = HashMap::new();
     for (at, element) in b.iter().enumerate().rev() {
@@ -428,7 +428,7 @@ fn without_common<'a>(a: &'a [Json], b: &'a [Json]) -> (Vec<&'a Json>, Vec<(usiz
 /// Longest value that is shown, in bytes.
 const SHOWN: usize = 200;
 
-/// A value for a person to read; one that is long is cut before it is written out.
+/// A value, formatted for people; a long one is truncated before it is formatted.
 pub(crate) fn shown(value: &Json) -> String {
     let mut start = Start(String::new());
     match write!(start, "{value}") {
@@ -437,7 +437,7 @@ pub(crate) fn shown(value: &Json) -> String {
     }
 }
 
-/// The start of a text that would be longer.
+/// The start of a longer text.
 struct Start(String);
 
 impl fmt::Write for Start {
@@ -478,7 +478,7 @@ mod tests {
     }
 
     #[test]
-    fn bags_have_no_order() {
+    fn compares_multisets_without_order() {
         let bag = expected(r#"{"a":[[1,2],{"b":[3,4]},"x"]}"#, true, 0.0);
         assert!(bag.is(&read(r#"{"a":["x",{"b":[4,3.0]},[2,1]]}"#)));
         assert!(!bag.is(&read(r#"{"a":["x",{"b":[4,3]},[2,2]]}"#)));
@@ -490,7 +490,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_count_once_and_by_their_place() {
+    fn counts_each_leaf_once_by_its_place() {
         assert!((share(r#"{"a":1,"b":3}"#, r#"{"a":1,"b":2}"#, false) - 0.5).abs() < 1e-12);
         assert!(
             (share(r#"{"a":1,"b":2,"c":3,"d":4}"#, r#"{"a":1,"b":2}"#, false) - 4.0 / 6.0).abs()
@@ -500,7 +500,7 @@ mod tests {
         assert!(share("[2,1]", "[1,2]", false) == 0.0);
         assert!(share("[2,1]", "[1,2]", true) == 1.0);
         assert!((share("[2,2,3]", "[1,2,3]", true) - 2.0 / 3.0).abs() < 1e-12);
-        // Every leaf has its partner, and still it is another document.
+        // Every leaf has a partner, but the documents differ.
         let mixed = share(
             r#"[{"a":1,"b":4},{"a":3,"b":2}]"#,
             r#"[{"a":1,"b":2},{"a":3,"b":4}]"#,
@@ -511,7 +511,7 @@ mod tests {
     }
 
     #[test]
-    fn differences_have_places() {
+    fn locates_differences() {
         let found = expected(r#"{"a":[1,2],"b/c":{"d":"x"},"e":null}"#, false, 0.0)
             .differences(&read(r#"{"a":[1,3,4],"b/c":{"d":"y"},"f":true}"#), 20);
         let told: Vec<_> = found
@@ -546,7 +546,7 @@ mod tests {
     }
 
     #[test]
-    fn long_values_are_cut() {
+    fn truncates_long_values() {
         assert_eq!(shown(&Json::Text("é".repeat(1_000))).chars().count(), 101);
         let wide = Json::Array(vec![Json::Null; 1_000_000]);
         assert!(shown(&wide).len() < 300);
@@ -584,7 +584,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn only_the_same_has_every_leaf(a in trees(), b in trees(), unordered: bool) {
+        fn only_equal_documents_share_every_leaf(a in trees(), b in trees(), unordered: bool) {
             let expected = Expected::new(a, Rule { unordered, tolerance: 0.0 });
             let is_same = expected.is(&b);
             let share = expected.share(&b, is_same);
@@ -594,7 +594,7 @@ mod tests {
         }
 
         #[test]
-        fn bags_turned_round_are_the_same(tree in trees(), tolerance in prop_oneof![Just(0.0), Just(1e-6)]) {
+        fn multiset_comparison_is_symmetric(tree in trees(), tolerance in prop_oneof![Just(0.0), Just(1e-6)]) {
             let expected = Expected::new(tree.clone(), Rule { unordered: true, tolerance });
             prop_assert!(expected.is(&reversed(&tree)));
             prop_assert!(expected.differences(&reversed(&tree), 20).is_empty());

@@ -1,4 +1,4 @@
-//! Why a verdict is what it is, for a person to read.
+//! The evidence of a verdict.
 
 use assay_core::Evidence;
 use assay_documents::schema::Violation;
@@ -10,10 +10,10 @@ use crate::extract::Found;
 use crate::formats::Format;
 use crate::source::line_and_column;
 
-/// Most places that are shown.
+/// Most places that are listed.
 const DIFFERENCES: usize = 20;
 
-/// What is known before anything is read.
+/// What is known before the document is parsed.
 pub(crate) fn of_document(format: Format, found: &Found<'_>) -> Evidence {
     let span = found.source.span();
     Evidence::new()
@@ -23,8 +23,8 @@ pub(crate) fn of_document(format: Format, found: &Found<'_>) -> Evidence {
         .text("format", format.name())
 }
 
-/// Where and why a text is not of its format; the byte is one of the completion, and line and
-/// column are its.
+/// Where and why a text is malformed; byte, line and
+/// column are positions in the completion.
 pub(crate) fn with_break(
     evidence: Evidence,
     broken: &Broken,
@@ -40,7 +40,7 @@ pub(crate) fn with_break(
         .value("column", column)
 }
 
-/// Where and why a document breaks its schema.
+/// Where and why a document violates its schema.
 pub(crate) fn with_violation(evidence: Evidence, violation: &Violation) -> Evidence {
     /// Longest place or reason, in characters.
     const LENGTH: usize = 1_000;
@@ -56,7 +56,7 @@ pub(crate) fn with_violation(evidence: Evidence, violation: &Violation) -> Evide
     )
 }
 
-/// The places at which a document is not the expected one.
+/// The differences of a document from the expected one.
 pub(crate) fn with_differences(
     evidence: Evidence,
     expected: &Expected,

@@ -1,10 +1,10 @@
-//! The document in a completion. `auto` reads what stands in the last fenced block that names the
-//! format, else in the last that names nothing, or in the last pair of tags, whichever ends later;
-//! else the whole text. Where JSON stands among prose, in a tag or the whole text, the last
-//! complete object or array counts that stands in no other.
+//! Finds the document in a completion. `auto` reads the last fenced block that names the
+//! format, else the last block without a name, or the last pair of tags, whichever ends later;
+//! else the whole text. In prose, inside a tag or as the whole text, the last
+//! complete outermost JSON object or array is used.
 //!
-//! Each byte is looked at a bounded number of times: a reading that breaks is never begun again
-//! before the place where it broke.
+//! Each byte is read a bounded number of times: after a syntax error, parsing never restarts
+//! before the error.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use assay_documents::json::Reader;
 use crate::formats::Format;
 use crate::source::Source;
 
-/// Tags that hold an answer, beside the name of the format.
+/// Tags around an answer, in addition to the name of the format.
 const TAGS: &[&str] = &["answer", "output"];
 
 /// A text that may be the document.
@@ -24,7 +24,7 @@ pub(crate) struct Found<'a> {
     pub(crate) source: Source<'a>,
     /// `fenced`, `tag`, `prose` or `whole`.
     pub(crate) rule: &'static str,
-    /// The document, where finding it was reading it.
+    /// The document, if finding it required parsing it.
     pub(crate) document: Option<Json>,
 }
 
@@ -38,8 +38,8 @@ impl<'a> Found<'a> {
     }
 }
 
-/// The texts that may be the document, the likeliest first: the first that is well formed is the
-/// document. None where there are only blanks.
+/// Candidate texts, the likeliest first: the first well-formed one is the
+/// document. Empty if there are only blanks.
 pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<'a>> {
     let text = visible.text();
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ pub(crate) fn extract<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<
             if let Some((fenced, _)) = self::fenced(format, visible, tag.clone()) {
                 found.push(fenced);
             } else {
-                // An element of that name may be the document's own.
+                // An element of this name may be part of the document.
                 if format == Format::Xml && begins_with_element(text) {
                     found.push(Found::new(visible.trimmed(0..text.len()), "whole"));
                 }
@@ -78,7 +78,7 @@ pub(crate) fn whole<'a>(format: Format, visible: &'a Source<'_>) -> Vec<Found<'a
     }
 }
 
-/// A part of the text, without the blanks around it that its format does not know.
+/// A part of the text, without surrounding blanks that its format ignores.
 fn part<'a>(
     format: Format,
     visible: &'a Source<'_>,
@@ -92,7 +92,7 @@ fn part<'a>(
     }
 }
 
-/// A text without fences: all of it, or the JSON among its words.
+/// A text without fences: all of it, or the JSON in its prose.
 fn plain<'a>(
     format: Format,
     visible: &'a Source<'_>,
@@ -115,7 +115,7 @@ fn plain<'a>(
         return all;
     };
     let source = visible.slice(range.start + inside.start..range.start + inside.end);
-    // What begins the text and breaks is the text, not something in it.
+    // A malformed value at the start of the text is the document, not a part of it.
     if document.is_none() && source.span().start == all.source.span().start {
         return all;
     }
@@ -126,7 +126,7 @@ fn plain<'a>(
     }
 }
 
-/// What stands in a fenced block of a part of the text, and where the block ends.
+/// The content of a fenced block of a part of the text, and where the block ends.
 fn fenced<'a>(
     format: Format,
     visible: &'a Source<'_>,
@@ -166,7 +166,7 @@ fn fenced<'a>(
     Some((Found::new(source, "fenced"), inside.end))
 }
 
-/// Where the last pair of tags has its inside: of pairs inside one another the innermost.
+/// The span inside the last pair of tags; of nested pairs, the innermost.
 fn last_tag(format: Format, text: &str) -> Option<Range<usize>> {
     if !text.contains("</") {
         return None;
@@ -186,7 +186,7 @@ fn last_tag(format: Format, text: &str) -> Option<Range<usize>> {
             .max_by_key(|range| range.end)
     };
     let mut range = last(&lower)?;
-    // Tags of three names nest a few times at most before the document begins.
+    // Only a few tags can be nested before the document begins.
     for _ in 0..8 {
         let Some(inner) = last(&lower[range.clone()]) else {
             break;
@@ -196,8 +196,7 @@ fn last_tag(format: Format, text: &str) -> Option<Range<usize>> {
     Some(range)
 }
 
-/// Whether the text is an element, or what may stand before one, of another name than the tags
-/// have.
+/// Whether the text starts with an XML element or prolog other than one of the answer tags.
 fn begins_with_element(text: &str) -> bool {
     let text = text.trim_start();
     let is_tag = |name: &&str| {
@@ -210,17 +209,17 @@ fn begins_with_element(text: &str) -> bool {
     text.starts_with('<') && !TAGS.iter().chain(&["xml"]).any(is_tag)
 }
 
-/// A document among words; without a tree where it is broken.
+/// A document in prose; without a tree if it is malformed.
 struct Inside {
     range: Range<usize>,
     document: Option<Json>,
 }
 
-/// The last complete object or array among words that stands in no other, else the last that is
+/// The last complete outermost object or array in prose, else the last malformed one.
 /// broken.
 ///
-/// What looks like a document and breaks hides what stands in it: up to its last bracket, or to the
-/// end of the text where that is missing. A complete document before it counts then.
+/// The content of a malformed document is ignored up to its last bracket, or to the
+/// end of the text if that is missing. A complete document before it is used instead.
 fn in_prose(text: &str) -> Option<Inside> {
     let (mut complete, mut broken, mut at) = (None, None, 0);
     while let Some(step) = text[at..].find(['{', '[']) {
@@ -250,7 +249,7 @@ fn in_prose(text: &str) -> Option<Inside> {
     complete.or(broken)
 }
 
-/// Whether brackets begin as those of JSON do and seldom as those of prose: with a key, or an array
+/// Whether brackets look like JSON rather than prose: they begin with a key, or an array
 /// of strings or collections.
 fn looks_like_a_document(rest: &str) -> bool {
     let inside = rest[1..].trim_start();
@@ -260,7 +259,7 @@ fn looks_like_a_document(rest: &str) -> bool {
     }
 }
 
-/// The end of a value that breaks at `at`, by its brackets.
+/// The end of a value with a syntax error at `at`, by its brackets.
 fn closing(rest: &str, at: usize) -> Option<usize> {
     let (mut depth, mut in_string, mut escaped) = (0usize, false, false);
     for (place, byte) in rest.bytes().enumerate() {
@@ -300,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_ends_last_counts() {
+    fn uses_the_last_candidate() {
         assert_eq!(
             json("```json\n{\"a\":1}\n```\nso <answer>{\"a\":2}</answer>"),
             r#"{"a":2}"#
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn json_is_found_among_words() {
+    fn finds_json_in_prose() {
         assert_eq!(
             json("The set {x} and [1]: here it is: {\"a\": [2]}. Done."),
             r#"{"a": [2]}"#
@@ -335,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_inside_a_broken_document_counts() {
+    fn ignores_the_content_of_malformed_documents() {
         assert_eq!(
             json("x {\"a\": oops, \"b\": {\"c\": 1}} y"),
             r#"{"a": oops, "b": {"c": 1}}"#
@@ -349,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn other_formats_stand_in_fences_tags_or_alone() {
+    fn finds_other_formats_in_fences_tags_or_alone() {
         assert_eq!(
             found(Format::Yaml, "- x\n  ```yml\n  a: 1\n  ```"),
             Some(("a: 1\n".to_owned(), "fenced"))
@@ -374,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn elements_may_be_called_as_tags_are() {
+    fn elements_may_have_the_names_of_answer_tags() {
         let candidates = |text: &str| -> Vec<String> {
             let visible = Source::visible(text, false);
             extract(Format::Xml, &visible)
@@ -393,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_cost_no_more_than_their_length() {
+    fn brackets_cost_linear_time() {
         for mark in [
             "[", "{", "{\"", "[\"", "{\"a\":", "[0,", "[1,{", "]", "[\"\\",
         ] {

@@ -15,17 +15,17 @@ const FORMATS: [Format; 5] = [
     Format::Csv,
 ];
 
-/// How many formats there are.
+/// The number of formats.
 pub const COUNT: usize = FORMATS.len();
 
-/// A text of a completion that may be the document.
+/// A candidate text of a completion.
 #[derive(Debug, PartialEq)]
 pub struct Found {
     /// The text.
     pub text: String,
     /// Its span in the completion.
     pub span: Range<usize>,
-    /// The document, or the byte of the completion at which it breaks.
+    /// The document, or the byte of the completion with the syntax error.
     pub document: Result<Json, usize>,
 }
 
@@ -37,7 +37,7 @@ pub fn read(format: usize, text: &str) -> Result<Json, Broken> {
     FORMATS[format].read(text)
 }
 
-/// The texts of a completion that may be the document.
+/// The candidate texts of a completion.
 #[must_use]
 pub fn extract(format: usize, completion: &str, think_open: bool) -> Vec<Found> {
     let visible = Source::visible(completion, think_open);

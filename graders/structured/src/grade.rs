@@ -1,5 +1,5 @@
-//! One completion against a prepared task: the document found, read, held against the schema and
-//! compared.
+//! Grades a completion: finds the document, parses it, validates it against the schema and
+//! compares it.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ use crate::{evidence, verdict};
 pub(crate) struct PreparedStructured {
     pub(crate) format: Format,
     pub(crate) extract: Extract,
-    /// The tool whose call hands the document over.
+    /// The tool whose call contains the document.
     pub(crate) tool: Option<String>,
     pub(crate) schema: Option<Schema>,
     pub(crate) expected: Option<Expected>,
-    /// Where parts are scored.
+    /// For partial scores.
     pub(crate) levels: Option<Levels>,
 }
 
@@ -66,7 +66,7 @@ impl PureGrader for PreparedStructured {
 }
 
 impl PreparedStructured {
-    /// The grade of a document that a call hands over.
+    /// The grade of a document in a call.
     fn grade_call(&self, item: &Item, tool: &str) -> Grade {
         let span = |span: [usize; 2]| vec![span[0] as u64, span[1] as u64];
         match handed(item, tool, self.schema.as_ref().map(Schema::source)) {
@@ -96,7 +96,7 @@ impl PreparedStructured {
         }
     }
 
-    /// The first text that is well formed, else how the likeliest breaks.
+    /// The first well-formed text, else the syntax error of the likeliest.
     fn read<'a>(&self, found: Vec<Found<'a>>) -> Option<(Found<'a>, Result<Json, Broken>)> {
         let mut first = None;
         for mut found in found {
@@ -142,7 +142,7 @@ impl PreparedStructured {
         if let Some(violation) = violation.flatten() {
             evidence = evidence::with_violation(evidence, &violation);
         }
-        // What a broken schema hides is told where values are scored.
+        // Differences behind a violation of the schema are reported if values are scored.
         if let Some(expected) = &self.expected
             && is_expected == Some(false)
             && (verdict == verdict::WRONG_VALUE || self.levels.is_some())

@@ -1,6 +1,6 @@
-//! What a document that is not right is worth: levels, each counted only where the one before is
-//! above 0. Levels the task has no measure for are left out, and the weights of the others are
-//! shares of what is left.
+//! Partial scores: levels, each counted only if the previous one is
+//! above 0. Levels that the task cannot measure are omitted, and the weights of the others are
+//! normalised.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use crate::places::{Required, required};
 
-/// The most a document gets that is not right everywhere.
+/// The highest score of a document that is not fully correct.
 const SHORT_OF_RIGHT: f64 = 0.999;
 
-/// What each level weighs.
+/// The weight of each level.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields, expecting = "an object of weights")]
 pub(crate) struct Weights {
@@ -35,7 +35,7 @@ impl Default for Weights {
 }
 
 impl Weights {
-    /// Refuses weights that are none, with the level they belong to.
+    /// Rejects invalid weights, with their level.
     pub(crate) fn check(
         &self,
         has_schema: bool,
@@ -54,10 +54,13 @@ impl Weights {
             ("values", values),
         ] {
             if !(0.0..=1e9).contains(&weight) {
-                return Err((level, format!("a weight is between 0 and 1e9: {weight}")));
+                return Err((
+                    level,
+                    format!("a weight must be between 0 and 1e9, not {weight}"),
+                ));
             }
         }
-        // Whether keys are required is known only when the schema is read.
+        // Whether keys are required is known only after the schema is compiled.
         let counted = parses
             + if has_schema { schema } else { 0.0 }
             + if has_expected { values } else { 0.0 };
@@ -65,7 +68,7 @@ impl Weights {
         any.then_some(()).ok_or_else(|| {
             (
                 "",
-                "of the levels this task has, one other than `required` weighs above 0".to_owned(),
+                "a level of this task other than `required` must have a weight above 0".to_owned(),
             )
         })
     }
@@ -77,18 +80,18 @@ pub(crate) struct Levels {
     weights: Weights,
     required: Vec<Required>,
     properties: BTreeMap<String, Schema>,
-    /// Of the properties, those whose absence breaks the schema.
+    /// The properties whose absence violates the schema.
     needed: Vec<String>,
 }
 
-/// One level: its name, what it weighs, the share of it that was reached.
+/// One level: its name, its weight, and the share that was reached.
 struct Level {
     name: &'static str,
     weight: f64,
     share: f64,
 }
 
-/// What a document reached.
+/// The levels that a document reached.
 pub(crate) struct Reached {
     levels: Vec<Level>,
 }
@@ -111,8 +114,8 @@ impl Levels {
         }
     }
 
-    /// How far a document comes: `holds` is whether it holds the schema, `values` its share of
-    /// leaves, where the task has them.
+    /// The levels that a document reaches: `holds` is whether it satisfies the schema, `values` its
+    /// share of equal leaves, if the task has an expected value.
     pub(crate) fn reached(
         &self,
         document: &Json,
@@ -164,9 +167,8 @@ impl Levels {
         Reached { levels }
     }
 
-    /// Of the properties the schema names, and the document as a whole as one more, those that
-    /// hold. Properties beyond them say nothing, and those that may be left out count only where
-    /// they stand.
+    /// The share of valid parts among the schema's properties and, as one more part, the document
+    /// itself. Other properties are ignored, and optional ones count only if present.
     fn properties_that_hold(&self, document: &Json) -> f64 {
         let (mut hold, mut all) = (0, 1);
         let members: HashMap<&str, &Json> = document
@@ -186,7 +188,7 @@ impl Levels {
         share(hold, all)
     }
 
-    /// Bytes it keeps, roughly.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let paths: usize = self
             .required
@@ -210,7 +212,7 @@ fn share(part: usize, whole: usize) -> f64 {
 }
 
 impl Reached {
-    /// The score: 1 only for what is right.
+    /// The score: 1 only for a correct document.
     pub(crate) fn score(&self, is_right: bool) -> f64 {
         if is_right {
             return 1.0;
@@ -227,12 +229,12 @@ impl Reached {
         }
     }
 
-    /// The levels up to the first that is not reached at all.
+    /// The levels up to the first one that was not reached at all.
     fn counted(&self) -> impl Iterator<Item = &Level> {
         self.levels.iter().take_while(|level| level.share > 0.0)
     }
 
-    /// As a table, for a person to read.
+    /// As a table, for people.
     pub(crate) fn table(&self) -> Value {
         let counted = self.counted().count();
         let row = |(at, level): (usize, &Level)| json!({"level": level.name, "weight": level.weight, "share": level.share, "counted": at < counted});
@@ -262,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn a_level_counts_only_upon_the_one_before() {
+    fn a_level_counts_only_if_the_previous_one_passes() {
         let levels = levels(&json!({
             "required": ["a", "b"], "properties": {"a": {"type": "integer"}, "b": {"type": "string"}, "c": {"type": "null"}}
         }));
         assert!(close(score(&levels, "{}", Some(0.9)), 0.1));
-        // Half the keys; of three that count, one holds.
+        // Half of the keys; one of three counted properties is valid.
         assert!(close(
             score(&levels, r#"{"a":1}"#, Some(0.5)),
             0.1 + 0.2 * 0.5 + 0.3 / 3.0 + 0.4 * 0.5
@@ -283,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_gains_nothing() {
+    fn padding_does_not_raise_the_score() {
         let levels = levels(
             &json!({"required": ["a"], "properties": {"a": {"type": "integer"}}, "additionalProperties": false}),
         );
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_without_a_measure_are_left_out() {
+    fn omits_levels_without_a_measure() {
         let levels = Levels::new(Weights::default(), None);
         let reached = levels.reached(&Json::Null, None, Some(0.5));
         assert!(close(reached.score(false), (0.1 + 0.4 * 0.5) / 0.5));
@@ -304,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_right_has_all_of_it() {
+    fn only_correct_documents_score_one() {
         let weights = Weights {
             parses: 1.0,
             required: 0.0,

@@ -1,37 +1,38 @@
-//! Grader `structured`: is the document well formed, of its schema, the expected one? Owns
-//! extraction of the document, the formats it may be written in, comparison and parts of a score.
-//! Trees and schemas are `assay_documents`'.
+//! Grader `structured`: is the document well formed, valid and equal to the expected one? Owns
+//! extraction of the document, the document formats, comparison and partial scores.
+//! Trees and schemas belong to `assay_documents`.
 //!
 //! # What it checks
 //!
-//! The document of a completion is read as JSON, YAML, XML, TOML or CSV, held against a JSON Schema
-//! and compared with an expected value, as far as the task gives them. Numbers are compared by
-//! value and keep every digit. Each verdict has its place: the byte at which a text breaks, the
-//! keyword a value breaks, the values that differ.
+//! The document of a completion is parsed as JSON, YAML, XML, TOML or CSV, validated against a JSON
+//! Schema and compared with an expected value, if the task has them. Numbers are compared by value
+//! and keep every digit. Each verdict has a place: the byte of a syntax error, the keyword that a
+//! value violates, the values that differ.
 //!
 //! # What it refuses
 //!
-//! Repairs: a text that is nearly of its format is not. Keys that stand twice, numbers JSON has
-//! none for, document type declarations, several documents, more than 256 levels, aliases or column
-//! names that expand to more than 32 MiB. Nothing is fetched: a schema's references lead nowhere
-//! but into itself.
+//! Repairs: an almost well-formed text is malformed. Duplicate keys, numbers that JSON lacks,
+//! document type declarations, several documents, more than 256 levels, aliases or column
+//! names that expand to more than 32 MiB. Nothing is fetched: a schema can refer only
+//! to itself.
 //!
 //! # Known false positives
 //!
-//! - A text without structure is a document of YAML: a task of that format needs a schema to refuse
+//! - Plain prose is a valid YAML document: a YAML task needs a schema to reject
 //!   it.
-//! - Of several JSON documents in prose the last complete one counts, whatever the words around it
-//!   say.
-//! - Numbers of a schema, other than those of an expected value, that no 64 bits hold are the
+//! - Of several JSON documents in prose, the last complete one is used, whatever the prose
+//!   says.
+//! - Numbers in a schema that do not fit into 64 bits are compared as the
 //!   nearest double.
 //!
 //! # Known false negatives
 //!
-//! - A fence or a think tag inside a document's own text ends the block, or hides the rest.
-//! - In XML and CSV a text stays a text where the schema allows one, or says nothing of the place.
-//! - TOML deeper than its reader goes, 80 levels; XML with more than 256 attributes in one element
+//! - A fence or a think tag inside a string of the document ends the block, or hides the rest.
+//! - In XML and CSV a scalar stays a string if the schema allows one, or does not mention the
+//!   place.
+//! - TOML deeper than 80 levels; XML with more than 256 attributes in one element
 //!   or 256 namespaces.
-//! - Blanks around the commas of CSV belong to its cells.
+//! - Blanks around the commas of CSV are part of the cells.
 //!
 //! # Example
 //!

@@ -1,21 +1,21 @@
-//! What a schema says of a place in a document, as far as references within it, `allOf`, `anyOf`
-//! and `oneOf` tell. Validates nothing: the answers say how an untyped text is meant, and which
-//! keys must stand where.
+//! What a schema requires at a place in a document, as far as internal references, `allOf`, `anyOf`
+//! and `oneOf` determine it. Does not validate: the results are used to type untyped text, and to
+//! find required keys.
 
 use serde_json::Value;
 
-/// Most schemas that are gathered for one place.
+/// Most schemas that are collected for one place.
 const MAX_GATHERED: usize = 64;
 
-/// Most references that lead from one place to the next.
+/// Most references that are followed for one place.
 const MAX_STEPS: usize = 16;
 
-/// The schemas that have a say where `schema` does: itself, what it refers to, its branches.
+/// The schemas that apply where `schema` does: itself, what it refers to, its branches.
 pub(crate) fn gathered<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     gather(root, schema, &["allOf", "anyOf", "oneOf"])
 }
 
-/// Those of them that always hold: without the branches of `anyOf` and `oneOf`.
+/// The schemas that always apply: without the branches of `anyOf` and `oneOf`.
 pub(crate) fn binding<'s>(root: &'s Value, schema: &'s Value) -> Vec<&'s Value> {
     gather(root, schema, &["allOf"])
 }
@@ -41,7 +41,7 @@ fn gather<'s>(root: &'s Value, schema: &'s Value, branches: &[&str]) -> Vec<&'s 
     found
 }
 
-/// Where a reference within the document leads.
+/// The target of a reference within the document.
 fn referred<'s>(root: &'s Value, schema: &Value) -> Option<&'s Value> {
     let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
     let is_plain = pointer.is_empty() || pointer.starts_with('/') && !pointer.contains('%');
@@ -72,7 +72,8 @@ impl Kinds {
         Self(self.0 | other.0)
     }
 
-    /// The kinds one schema names by `type`, `const` or `enum`; none where it names none.
+    /// The kinds that one schema allows by `type`, `const` or `enum`; empty if it has none of
+    /// these.
     pub(crate) fn named(schema: &Value) -> Self {
         if let Some(kind) = schema.get("type") {
             let names = kind
@@ -119,16 +120,17 @@ impl Kinds {
     }
 }
 
-/// A place every document that holds the schema has, as the keys that lead to it.
+/// A place that every valid document has, as a path of keys.
 pub(crate) type Required = Vec<String>;
 
-/// Most required places that are looked for.
+/// Most required places that are searched.
 const MAX_REQUIRED: usize = 1_000;
 
-/// How deep they are looked for.
+/// Depth of the search.
 const MAX_DEPTH: usize = 32;
 
-/// The keys a schema requires at its top, and those its required properties require in turn.
+/// The keys that a schema requires at its top level, and those that its required properties
+/// require.
 pub(crate) fn required(root: &Value) -> Vec<Required> {
     let mut found = Vec::new();
     require(root, root, &mut Vec::new(), &mut found);
@@ -171,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn required_places_are_found_through_references() {
+    fn finds_required_places_through_references() {
         let schema = json!({
             "required": ["a"], "allOf": [{"required": ["b"]}], "anyOf": [{"required": ["never"]}],
             "properties": {"a": {"$ref": "#/$defs/inner"}, "c": {"required": ["d"]}},
@@ -185,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_lead_to_themselves_end() {
+    fn recursive_schemas_terminate() {
         let schema =
             json!({"required": ["a", "b"], "properties": {"a": {"$ref": "#"}, "b": {"$ref": "#"}}});
         assert_eq!(required(&schema).len(), MAX_REQUIRED);

@@ -1,4 +1,4 @@
-//! The grader: which tasks it takes. A schema is compiled, and the expected value held against it,
+//! The grader: prepares tasks. A schema is compiled, and the expected value validated against it,
 //! once for all completions.
 
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl Grader for StructuredGrader {
             StructuredTask::read(task).map_err(|error: TaskError| at_fault(error.to_string()))?;
         let schema = task.schema.as_ref().map(|schema| {
             Schema::compile(schema.to_value(), task.dialect)
-                .map_err(|reason| at_fault(format!("`schema` is none that can be used: {reason}")))
+                .map_err(|reason| at_fault(format!("`schema` cannot be compiled: {reason}")))
         });
         let schema = schema.transpose()?;
         if let (Some(schema), Some(expected)) = (&schema, &task.expected)
@@ -45,7 +45,7 @@ impl Grader for StructuredGrader {
         {
             let place = violation.place;
             let message = format!(
-                "`expected` breaks `schema`: {} at `{place}` ({})",
+                "`expected` violates `schema`: {} at `{place}` ({})",
                 violation.reason, violation.keyword
             );
             return Err(at_fault(message));

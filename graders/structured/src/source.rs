@@ -1,5 +1,5 @@
-//! Text that is read, and where each byte of it stands in the completion: reasoning is cut out of
-//! it, and indentation.
+//! Text to parse, with the position of each byte in the completion: reasoning is removed from
+//! it, and so is indentation.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,12 +10,13 @@ use assay_core::extraction::reasoning;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Source<'a> {
     text: Cow<'a, str>,
-    /// Where a piece begins in the text and in the completion, in order; the first begins the text.
+    /// The start of each piece in the text and in the completion, in order; the first is the start
+    /// of the text.
     pieces: Vec<(usize, usize)>,
 }
 
 impl<'a> Source<'a> {
-    /// What of a completion is no reasoning.
+    /// The completion without reasoning.
     pub(crate) fn visible(completion: &'a str, think_open: bool) -> Self {
         let parts = reasoning::visible(completion, think_open);
         let (mut pieces, mut length) = (Vec::with_capacity(parts.len()), 0);
@@ -64,8 +65,8 @@ impl<'a> Source<'a> {
         self.slice(start..(start + text.trim().len()))
     }
 
-    /// A part of it without blank lines at its ends, the lines between as they are: their
-    /// indentation may count.
+    /// A part of it without blank lines at its ends; other lines are unchanged because their
+    /// indentation may matter.
     pub(crate) fn lines(&self, range: Range<usize>) -> Source<'_> {
         let text = &self.text[range.clone()];
         let first = text.len() - text.trim_start().len();
@@ -81,7 +82,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// A part of it, up to `indent` blanks left out at the start of each line.
+    /// A part of it, with up to `indent` blanks removed at the start of each line.
     pub(crate) fn outdented(&self, range: Range<usize>, indent: usize) -> Source<'_> {
         if indent == 0 {
             return self.slice(range);
@@ -102,7 +103,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where a byte of it stands in the completion; the end of the text is behind its last byte.
+    /// Position of a byte in the completion; the end of the text is after its last byte.
     pub(crate) fn at(&self, byte: usize) -> usize {
         let last = if byte == self.text.len() {
             byte.saturating_sub(1)
@@ -118,7 +119,7 @@ impl<'a> Source<'a> {
             .map_or(byte, |(start, place)| place + (byte - start))
     }
 
-    /// From where to where in the completion it reaches.
+    /// Its span in the completion.
     pub(crate) fn span(&self) -> Range<usize> {
         self.at(0)..self.at(self.text.len())
     }
@@ -139,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_knows_where_it_stood() {
+    fn maps_every_byte_to_its_position() {
         let completion = "ab<think>x</think>cdé<think>y</think>f";
         let source = Source::visible(completion, false);
         assert_eq!(source.text(), "abcdéf");
@@ -153,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn indentation_is_left_out_and_counted() {
+    fn strips_and_counts_indentation() {
         let completion = "- x\n  a: 1\n\n    b: 2\n  c";
         let source = Source::visible(completion, false);
         let block = source.outdented(4..completion.len(), 2);
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_kept_as_they_are() {
+    fn preserves_lines() {
         for (text, kept) in [
             ("\n \n  a\n  b \n \n", "  a\n  b "),
             ("a\r\nb\r\n", "a\r\nb"),
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_told_as_editors_tell_them() {
+    fn reports_lines_and_columns_as_editors_do() {
         assert_eq!(line_and_column("a\né b", 5), (2, 3));
         assert_eq!(line_and_column("", 0), (1, 1));
     }

@@ -1,4 +1,4 @@
-//! What the grader says of itself.
+//! The specification of the grader.
 
 use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
 
@@ -8,7 +8,7 @@ use crate::verdict;
 pub static SPEC: Spec = Spec {
     name: "structured",
     version: 1,
-    summary: "is the document well formed, of its schema, the expected one?",
+    summary: "is the document well formed, valid and equal to the expected one?",
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"structured","schema":{"type":"object","required":["title","year"],"properties":{"title":{"type":"string"},"year":{"type":"integer"}},"additionalProperties":false},"expected":{"title":"Ran","year":1985}}"#,
@@ -24,27 +24,27 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::PARTIAL,
             pass: Some(false),
-            meaning: "not right, and the task scores parts; the evidence has the reason",
+            meaning: "not correct, but the task gives partial credit; the evidence has the reason",
         },
         VerdictSpec {
             verdict: verdict::MALFORMED,
             pass: Some(false),
-            meaning: "the text is not of the format",
+            meaning: "the text is not well formed",
         },
         VerdictSpec {
             verdict: verdict::INVALID,
             pass: Some(false),
-            meaning: "the document breaks the schema",
+            meaning: "the document violates the schema",
         },
         VerdictSpec {
             verdict: verdict::WRONG_VALUE,
             pass: Some(false),
-            meaning: "the document holds the schema and is not the expected one",
+            meaning: "the document satisfies the schema but differs from the expected one",
         },
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,
             pass: Some(false),
-            meaning: "the completion holds nothing to read",
+            meaning: "the completion has no document",
         },
     ],
     measures: &[
@@ -54,7 +54,7 @@ pub static SPEC: Spec = Spec {
         },
         MeasureSpec {
             name: "outside",
-            unit: "bytes outside reasoning and outside the document",
+            unit: "bytes outside of reasoning and of the document",
         },
     ],
     deterministic: true,

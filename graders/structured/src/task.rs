@@ -1,5 +1,5 @@
-//! The shape of a `structured` task as it stands in a request. Reads schema and expected value as
-//! trees, and compiles nothing.
+//! A `structured` task, as in a request. Reads schema and expected value as
+//! trees, without compiling the schema.
 
 use assay_core::{ErrorCode, Task, TaskError};
 use assay_documents::Json;
@@ -52,18 +52,18 @@ enum RawDraft {
     Year2020,
 }
 
-/// What a document that is not right is worth.
+/// How incorrect documents are scored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// Nothing.
+    /// 0.
     #[default]
     Valid,
-    /// The levels it reaches.
+    /// By the levels that they reach.
     Partial,
 }
 
-/// Where the document may stand in a completion.
+/// Where in a completion the document is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extract {
@@ -80,17 +80,17 @@ enum Arrays {
     Unordered,
 }
 
-/// A task read and checked.
+/// A parsed and validated task.
 #[derive(Debug, Clone)]
 pub(crate) struct StructuredTask {
     pub(crate) format: Format,
     pub(crate) schema: Option<Json>,
     pub(crate) dialect: Dialect,
     pub(crate) expected: Option<Json>,
-    /// Weights of the levels, where parts are scored.
+    /// Weights of the levels, for partial scores.
     pub(crate) weights: Option<Weights>,
     pub(crate) extract: Extract,
-    /// The tool whose call hands the document over.
+    /// The tool whose call contains the document.
     pub(crate) tool: Option<String>,
     pub(crate) rule: Rule,
 }
@@ -104,7 +104,10 @@ impl StructuredTask {
         let body: Body = task.parse()?;
         let schema = tree(body.schema.as_deref(), "/schema")?;
         if !matches!(schema, None | Some(Json::Object(_) | Json::Bool(_))) {
-            return Err(invalid("/schema", "a schema is an object or a boolean"));
+            return Err(invalid(
+                "/schema",
+                "a schema must be an object or a boolean",
+            ));
         }
         if schema.is_none() && (body.draft.is_some() || body.formats.is_some()) {
             let pointer = if body.draft.is_some() {
@@ -112,23 +115,20 @@ impl StructuredTask {
             } else {
                 "/formats"
             };
-            return Err(invalid(
-                pointer,
-                "this says how a `schema` is read, and there is none",
-            ));
+            return Err(invalid(pointer, "this option requires a `schema`"));
         }
         let expected = tree(body.expected.as_deref(), "/expected")?;
         if !(0.0..=0.1).contains(&body.float_tolerance) {
             return Err(invalid(
                 "/float_tolerance",
-                "`float_tolerance` is a share between 0 and 0.1",
+                "`float_tolerance` must be between 0 and 0.1",
             ));
         }
         let weights = body.weights.unwrap_or_default();
         if body.weights.is_some() && body.mode == Mode::Valid {
             return Err(invalid(
                 "/weights",
-                "weights are those of `mode` `partial`; set it or leave them out",
+                "`weights` require `mode` `partial`; set it or remove them",
             ));
         }
         weights
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named() {
+    fn names_mistakes() {
         for (fields, pointer) in [
             (r#""format":"ini""#, "/format"),
             (r#""schema":[]"#, "/schema"),

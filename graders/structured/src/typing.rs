@@ -1,6 +1,6 @@
-//! Types for documents whose format has none. A text becomes what its place asks for, and stays a
-//! text where a text may stand there or where it is nothing of the kind; one element becomes an
-//! array of one where only an array may stand.
+//! Types the scalars of untyped formats. A string is converted to the type that its place requires,
+//! and stays a string if a string is allowed there or the conversion fails; a single element
+//! becomes an array of one if only an array is allowed.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::formats::decimal;
 use crate::places::{Kinds, gathered};
 
-/// The document with the types its schema names, or, without a schema, those of what is expected.
+/// The document with the types of its schema or, without a schema, of the expected value.
 pub(crate) fn typed(document: Json, schema: Option<&Value>, expected: Option<&Json>) -> Json {
     let mut types = Types {
         root: schema,
@@ -24,20 +24,20 @@ pub(crate) fn typed(document: Json, schema: Option<&Value>, expected: Option<&Js
     types.apply(document, top)
 }
 
-/// The place of which nothing is said, as of all places in it.
+/// A place without any requirement, and so are all places in it.
 const ANYWHERE: usize = 0;
 
-/// One place of all documents: rows of a table share those of their cells.
+/// One place of all documents: rows of a table share the places of their cells.
 #[derive(Default)]
 struct Place<'s> {
     schemas: Vec<&'s Value>,
-    /// Values that are expected there, each in another element of an array.
+    /// The expected values there, one for each element of an array.
     values: Vec<&'s Json>,
-    /// Empty where anything may stand.
+    /// Empty if anything is allowed.
     kinds: Kinds,
     members: HashMap<String, usize>,
     elements: Option<usize>,
-    /// What is expected of the members, by name, once it was asked for.
+    /// The places of the members by name, computed on first use.
     expected: Option<HashMap<&'s str, Vec<&'s Json>>>,
 }
 
@@ -173,7 +173,7 @@ fn kind(value: &Json) -> Kinds {
     }
 }
 
-/// The scalar a text writes, of the kinds that may stand there.
+/// The scalar that a text denotes, of the allowed kinds.
 fn scalar(text: &str, kinds: Kinds) -> Option<Json> {
     let text = text.trim();
     match text {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_becomes_what_its_place_asks_for() {
+    fn converts_texts_to_the_type_of_the_schema() {
         let schema = json!({
             "type": "array",
             "items": {"$ref": "#/$defs/row"},
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_an_array_of_one_where_only_arrays_stand() {
+    fn a_single_element_is_an_array_if_the_schema_requires_one() {
         let schema = json!({"properties": {
             "a": {"type": "array", "items": {"type": "number"}},
             "b": {"type": "array", "items": {"type": "object", "properties": {"c": {"type": "number"}}}},
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_schema_the_expected_value_tells() {
+    fn uses_the_expected_value_without_a_schema() {
         let expected = Json::read(r#"{"a":[1],"b":{"c":true},"d":"5"}"#).unwrap();
         let document = Json::read(r#"{"a":"1","b":{"c":"true"},"d":"5","e":"5"}"#).unwrap();
         assert_eq!(
@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_lead_to_themselves_are_followed_as_deep_as_the_document() {
+    fn follows_recursive_schemas_as_deep_as_the_document() {
         let schema = json!({"properties": {"n": {"type": "number"}, "next": {"$ref": "#"}}});
         assert_eq!(
             by_schema(r#"{"n":"1","next":{"n":"2","next":{"n":"3"}}}"#, &schema),

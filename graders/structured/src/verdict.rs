@@ -1,4 +1,4 @@
-//! Verdicts of documents, beside those every grader has.
+//! Verdicts of this grader, in addition to those of every grader.
 
 use assay_core::Verdict;
 

@@ -1,5 +1,5 @@
-//! Documents as the service grades them: verdict, score and evidence of whole completions, and
-//! inputs made to be slow.
+//! Grades whole completions and checks verdict, score and evidence, also for
+//! inputs designed to be slow.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -47,7 +47,7 @@ fn verdict(task: &Value, completion: &str) -> &'static str {
 }
 
 #[test]
-fn a_break_has_its_place_in_the_completion() {
+fn locates_syntax_errors_in_the_completion() {
     let grade = grade(
         &json!({}),
         "<think>{}</think>Well:\n```json\n{\"a\": 1,\n \"b\": tru}\n```\n",
@@ -72,7 +72,7 @@ fn a_break_has_its_place_in_the_completion() {
 }
 
 #[test]
-fn a_violation_has_its_place_and_keyword() {
+fn reports_the_place_and_keyword_of_a_violation() {
     let task = json!({"schema": {"properties": {"a": {"items": {"maximum": 5}}}}});
     let grade = grade(&task, r#"{"a":[1,9]}"#);
     assert_eq!(grade.verdict.as_str(), "invalid");
@@ -84,7 +84,7 @@ fn a_violation_has_its_place_and_keyword() {
 }
 
 #[test]
-fn other_values_are_listed_up_to_twenty() {
+fn lists_at_most_twenty_differences() {
     let task = json!({"expected": (0..50).collect::<Vec<_>>()});
     let grade = grade(&task, &json!((1..51).collect::<Vec<_>>()).to_string());
     let differences = grade.evidence.as_map()["differences"]
@@ -143,7 +143,7 @@ fn large(mark: &str) -> String {
 }
 
 #[test]
-fn large_documents_are_documents() {
+fn accepts_large_documents() {
     let schema = json!({"schema": {"type": "array", "items": {"type": "integer"}}});
     assert_eq!(verdict(&schema, &large("0,")), "correct");
     assert_eq!(
@@ -232,7 +232,7 @@ fn bombs_are_malformed() {
 }
 
 #[test]
-fn a_deep_document_is_compared_and_told_apart() {
+fn compares_deep_documents() {
     let deep = |end: &str| format!("{}{end}{}", "[".repeat(90), "]".repeat(90));
     let task = json!({"expected": serde_json::from_str::<Value>(&deep("1")).unwrap(), "arrays": "unordered"});
     assert_eq!(verdict(&task, &deep("1.0")), "correct");
@@ -310,7 +310,7 @@ const PIECES: &[&str] = &[
 
 proptest! {
     #[test]
-    fn no_text_is_too_odd(
+    fn accepts_arbitrary_text(
         format in prop_oneof![Just("json"), Just("yaml"), Just("xml"), Just("toml"), Just("csv")],
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..60),
         whole: bool,

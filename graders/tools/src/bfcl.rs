@@ -1,7 +1,8 @@
 //! A call compared as the Berkeley Function Calling Leaderboard's AST checker compares it (Python
-//! functions), slips and all: blanks, case and the characters `,./-_*^` of strings say nothing, so
-//! that `1.5` is `15` and `-5` is `5`; elements of arrays are looked into one level deep; `True` is
-//! 1. Matching of several calls is not greedy as there.
+//! functions), including its quirks: blanks, case and the characters `,./-_*^` in strings are
+//! ignored, so that `1.5` equals `15` and `-5` equals `5`; arrays are compared one level deep;
+//! `True` equals
+//! 1. Unlike there, several calls are not matched greedily.
 
 use assay_documents::Json;
 
@@ -34,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// The type a definition names, in BFCL's words or JSON Schema's.
+    /// The type that a definition names, in the terms of BFCL or of JSON Schema.
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "string" | "any" => Self::Str,
@@ -48,7 +49,7 @@ impl Kind {
     }
 }
 
-/// Whether a parameter has a type that is compared.
+/// Whether values of a parameter of this type are compared.
 pub(crate) fn has_type(schema: &Json) -> bool {
     type_of(schema).is_some()
 }
@@ -60,10 +61,10 @@ fn type_of(schema: &Json) -> Option<Kind> {
         .and_then(Kind::named)
 }
 
-/// Whether a call is the expected one.
+/// Checks that a call is the expected one.
 ///
 /// # Errors
-/// BFCL's own word for the difference.
+/// BFCL's name for the difference.
 pub(crate) fn compare<'a>(
     tools: &Tools,
     expected: &'a Expected,
@@ -107,7 +108,7 @@ pub(crate) fn compare<'a>(
     Ok(())
 }
 
-/// An empty string among the accepted values says so.
+/// BFCL marks an optional argument by an empty string among its accepted values.
 fn may_be_left_out(argument: &Argument) -> bool {
     argument.optional || argument.accepted.iter().any(is_empty)
 }
@@ -127,7 +128,7 @@ fn argument<'a>(schema: &Json, argument: &'a Argument, value: &Json) -> Result<(
     } else {
         None
     };
-    // Python makes a float of an integer where one is asked for.
+    // BFCL's checker converts an integer to a float if the definition has a float.
     let widened = match value {
         Json::Number(digits) if kind == Kind::Float && Kind::of(value) == Kind::Int => {
             Some(Json::Number(format!("{digits}.0")))

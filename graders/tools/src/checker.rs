@@ -1,4 +1,4 @@
-//! Calls compared without a grade: what is left when neither evidence nor measures are asked for.
+//! Compares calls without making a grade, for callers that need neither evidence nor measures.
 
 use assay_core::{Item, Task, TaskError};
 
@@ -6,7 +6,7 @@ use crate::grade::PreparedTools;
 use crate::task::ToolsTask;
 use crate::trace::Trace;
 
-/// A task of one turn, without `state` and `final`, that says yes or no.
+/// A task of one turn, without `state` and `final`, that only accepts or rejects.
 pub struct Checker(PreparedTools);
 
 /// The calls of a completion, read.
@@ -16,7 +16,7 @@ impl Checker {
     /// A checker of the task's calls.
     ///
     /// # Errors
-    /// [`TaskError`] for what is no `tools` task.
+    /// [`TaskError`] if this is not a valid `tools` task.
     pub fn new(task: &Task) -> Result<Self, TaskError> {
         Ok(Self(PreparedTools::new(
             ToolsTask::read(task)?,
@@ -31,7 +31,7 @@ impl Checker {
         Calls(self.0.read(item))
     }
 
-    /// Whether they are what the task asks for.
+    /// Whether the calls match the expected ones.
     #[must_use]
     pub fn agrees(&self, calls: &Calls) -> bool {
         self.0.agrees(&calls.0)

@@ -1,4 +1,4 @@
-//! Why a grade is what it is.
+//! The evidence of a grade.
 
 use assay_documents::calls::Malformed;
 use serde_json::{Map, Value, json};
@@ -9,9 +9,9 @@ use crate::trace::Turn;
 /// Most calls of a turn that are shown.
 const SHOWN: usize = 20;
 
-/// A call as it was made, and which expected one it is.
+/// A call, and the expected call that it matches.
 fn call(made: &Made, paired: Option<usize>) -> Value {
-    // Written out, because `json!` would copy what it is given, and every call passes here.
+    // Written out, because `json!` would copy its arguments, and this runs for every call.
     let mut shown = Map::new();
     shown.insert("name".to_owned(), Value::String(made.name.clone()));
     shown.insert(
@@ -29,7 +29,7 @@ fn call(made: &Made, paired: Option<usize>) -> Value {
     Value::Object(shown)
 }
 
-/// An attempt that is no call: where it stands, where and why it breaks.
+/// A malformed attempt at a call: its position, and where and why parsing fails.
 pub(crate) fn malformed(attempt: &Malformed) -> Value {
     json!({
         "span": [attempt.span.start, attempt.span.end],
@@ -39,10 +39,11 @@ pub(crate) fn malformed(attempt: &Malformed) -> Value {
     })
 }
 
-/// An expected call that was not made, and how the nearest call differs.
+/// A missing expected call, and how the most similar call differs.
 pub(crate) type Missing<'a> = (usize, Option<(usize, Difference<'a>)>);
 
-/// One turn: its calls, its failed attempts, what is missing and how the nearest call differs.
+/// One turn: its calls, malformed attempts, and missing calls with the most similar call's
+/// difference.
 pub(crate) fn turn(
     turn: &Turn,
     expected: &[Expected],
@@ -86,7 +87,7 @@ pub(crate) fn turn(
     Value::Object(shown)
 }
 
-/// Where the state differs.
+/// Differences of the state.
 pub(crate) fn state(differences: &[[String; 3]]) -> Value {
     differences
         .iter()

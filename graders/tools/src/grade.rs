@@ -1,4 +1,4 @@
-//! From a completion to a grade: the trace is read, each turn compared, the parts put together.
+//! Grades a completion: reads the trace, compares each turn, and combines the parts.
 
 use assay_core::{
     BoxFuture, Component, Evidence, Grade, GradeContext, Item, Lane, Measure, Nested, Outcome,
@@ -18,12 +18,12 @@ use crate::{bfcl, evidence, verdict};
 /// A task ready to grade.
 pub(crate) struct PreparedTools {
     task: ToolsTask,
-    /// The expected state after each turn, or after the last alone.
+    /// The expected state after each turn, or after the last turn only.
     states: Vec<Json>,
     last: Option<Nested>,
 }
 
-/// The calls of a turn beside the expected ones.
+/// The calls of a turn compared with the expected ones.
 struct Paired<'a> {
     pairs: Pairs,
     /// A row for each expected call, with a column for each call.
@@ -31,7 +31,7 @@ struct Paired<'a> {
     score: f64,
 }
 
-/// How one turn went.
+/// The result of one turn.
 struct Judged {
     score: f64,
     reason: Option<Verdict>,
@@ -112,7 +112,7 @@ impl PreparedTools {
     fn by_calls(&self, trace: &Trace) -> Vec<Judged> {
         let expected = self.task.turns.as_deref().unwrap_or_default();
         if !self.task.by_turn {
-            // One turn is expected, however often the user spoke: what counts is all that was done.
+            // The task expects one turn, so the calls of all messages count together.
             let expected = expected.first().map_or(&[][..], Vec::as_slice);
             return vec![match trace.turns.as_slice() {
                 [only] => self.judge(only, expected),
@@ -142,7 +142,7 @@ impl PreparedTools {
             expected.len() as f64,
             (turn.calls.len() + turn.malformed.len()) as f64,
         );
-        // Where nothing is expected nothing may be done, whatever else is asked.
+        // If no call is expected, none is allowed, whatever the mode.
         let how = if expected.is_empty() {
             Match::Exact
         } else {
@@ -188,7 +188,7 @@ impl PreparedTools {
         }
     }
 
-    /// Whether the first turn is right; for tasks without a state.
+    /// Whether the first turn is correct; for tasks without a state.
     pub(crate) fn agrees(&self, trace: &Trace) -> bool {
         let expected = self
             .task
@@ -207,8 +207,8 @@ impl PreparedTools {
         Trace::read(item, &self.task)
     }
 
-    /// Turn by turn, the state that is left, and the expected calls that only read. Also which
-    /// calls changed something, and how many were refused.
+    /// For each turn, compares the resulting state and the expected calls that only read. Also
+    /// returns which calls changed the state, and how many were rejected.
     fn by_state(&self, trace: &Trace) -> (Vec<Judged>, Vec<bool>, usize) {
         let Some(task) = &self.task.state else {
             return (Vec::new(), Vec::new(), 0);
@@ -258,8 +258,8 @@ impl PreparedTools {
         (judged, changes, refused.max(trace.refused))
     }
 
-    /// One turn: a call that was refused is none that was expected. `wanted` are the calls the task
-    /// lists for it, if it does; a turn for which it lists none may have none.
+    /// One turn. A rejected call matches no expected one. `wanted` are the calls that the task
+    /// lists for it, if any; a turn with an empty list allows no call.
     fn judge_state(
         &self,
         turn: &Turn,
@@ -353,7 +353,7 @@ impl PreparedTools {
         grade
     }
 
-    /// Puts the grade of the last message beside that of the calls.
+    /// Combines the grade of the last message with that of the calls.
     fn with_last(mut grade: Grade, last: &Nested, outcome: Outcome) -> Outcome {
         let Outcome::Graded(final_grade) = &outcome else {
             return outcome;
@@ -386,7 +386,7 @@ impl PreparedTools {
     }
 }
 
-/// A grade of that score; the reason is its verdict, or stands in the evidence of a partial one.
+/// A grade with this score; the reason is its verdict, or part of the evidence if it is partial.
 fn verdict_of(score: f64, reason: Verdict) -> Grade {
     let score = clamped(score);
     if score == Score::ONE {
@@ -403,7 +403,7 @@ fn clamped(score: f64) -> Score {
     Score::new(score.clamp(0.0, 1.0)).unwrap_or(Score::ZERO)
 }
 
-/// What a turn that is not right is to blame for.
+/// The verdict of a turn that is not correct.
 fn blame(turn: &Turn) -> Verdict {
     match (turn.malformed.is_empty(), turn.calls.is_empty()) {
         (false, _) => verdict::MALFORMED_CALL,
@@ -412,8 +412,8 @@ fn blame(turn: &Turn) -> Verdict {
     }
 }
 
-/// One turn for a person to read. `differences` has a row for each expected call, with a column for
-/// each call.
+/// One turn, formatted for people. `differences` has a row for each expected call, with a column
+/// for each call.
 fn shown(
     turn: &Turn,
     expected: &[Expected],

@@ -1,6 +1,6 @@
-//! Grader `tools`: are the calls of tools the expected ones? Owns turns of a trace, comparison of
-//! calls, matching, declared effects on a state. Executes nobody's code. How calls are written is
-//! read by `assay-documents`.
+//! Grader `tools`: are these the expected tool calls? Owns turns of a trace, comparison of
+//! calls, matching, and declared effects on a state. Executes no code. The syntax of calls is
+//! parsed by `assay-documents`.
 //!
 //! # What it checks
 //!
@@ -10,17 +10,17 @@
 //!
 //! # What it refuses
 //!
-//! A call that is not what its form asks for is `malformed_call`, and is told from no call at all.
-//! Nothing is repaired.
+//! A call that violates the syntax of its form is `malformed_call`, which is distinct from no call
+//! at all. Nothing is repaired.
 //!
 //! # Known false positives
 //!
-//! - In `bfcl` mode whatever BFCL accepts: `1.5` for `15` in strings.
+//! - In `bfcl` mode, everything that BFCL accepts, such as `1.5` for `15` in strings.
 //! - Without `tools` no schema is checked.
 //!
 //! # Known false negatives
 //!
-//! - Strings that mean the same and are written otherwise, unless the task lists them.
+//! - Strings with the same meaning and different wording, unless the task lists them.
 //!
 //! # Example
 //!

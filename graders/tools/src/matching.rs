@@ -1,12 +1,12 @@
-//! Which calls are which expected ones: as many as can be, so that no order of calls or of
+//! Pairs calls with expected calls. The number of pairs is maximal, so that no order of calls or of
 //! expectations changes a verdict.
 
 use crate::task::Order;
 
-/// For each expected call the call that is it.
+/// For each expected call, the matching call.
 pub(crate) type Pairs = Vec<Option<usize>>;
 
-/// Pairs as many as can be; `is_it(expected, made)` says which may be paired.
+/// A maximum matching; `is_it(expected, made)` returns whether two may be paired.
 pub(crate) fn pairs(
     expected: usize,
     made: usize,
@@ -22,8 +22,8 @@ pub(crate) fn pairs(
     }
 }
 
-/// Maximum bipartite matching by augmenting paths (Kuhn 1955): an expected call takes a call that
-/// another has, where the other can take another one.
+/// Maximum bipartite matching by augmenting paths (Kuhn 1955): an expected call may take the call
+/// of another if that one can be matched with a different call.
 fn any_order(may: &[Vec<usize>], made: usize) -> Pairs {
     let mut holder: Vec<Option<usize>> = vec![None; made];
     for expected in 0..may.len() {
@@ -39,7 +39,7 @@ fn any_order(may: &[Vec<usize>], made: usize) -> Pairs {
     pairs
 }
 
-/// As deep as there are expected calls, which are few.
+/// The recursion is as deep as the number of expected calls, which is bounded.
 fn augment(
     expected: usize,
     may: &[Vec<usize>],
@@ -97,9 +97,9 @@ mod tests {
     }
 
     #[test]
-    fn a_greedy_choice_is_taken_back() {
-        // The first expected call could be either, the second only the first: greedy from the front
-        // leaves it without.
+    fn matching_is_not_greedy() {
+        // The first expected call matches both calls, the second only the first: greedy matching
+        // would leave it unmatched.
         let may = [[true, true], [true, false]];
         assert_eq!(
             pairs(2, 2, Order::Any, |e, m| may[e][m]),
@@ -108,13 +108,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sequence_keeps_its_order() {
+    fn compares_sequences_in_order() {
         let is_it = |e: usize, m: usize| ["a", "b", "c"][e] == ["b", "a", "x", "c"][m];
         assert_eq!(size(&pairs(3, 4, Order::Any, is_it)), 3);
         assert_eq!(size(&pairs(3, 4, Order::Sequence, is_it)), 2);
     }
 
-    /// The most pairs by trying everything.
+    /// The maximum number of pairs, by exhaustive search.
     fn best(may: &[Vec<bool>], from: usize, taken: &mut Vec<bool>, after: Option<usize>) -> usize {
         let Some(row) = may.get(from) else { return 0 };
         let mut most = best(may, from + 1, taken, after);
@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn there_are_as_many_pairs_as_can_be(may in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 5), 0..6)) {
+        fn finds_a_maximum_matching(may in proptest::collection::vec(proptest::collection::vec(any::<bool>(), 5), 0..6)) {
             let is_it = |e: usize, m: usize| may[e][m];
             let any = pairs(may.len(), 5, Order::Any, is_it);
             prop_assert_eq!(size(&any), best(&may, 0, &mut vec![false; 5], None));

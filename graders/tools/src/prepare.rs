@@ -1,4 +1,4 @@
-//! The grader: which tasks it takes.
+//! The grader: prepares tasks.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::spec::SPEC;
 use crate::state::Running;
 use crate::task::{Mode, ToolsTask};
 
-/// Bytes that the states after each turn may take together.
+/// Most bytes of the states after all turns together.
 const STATES: usize = 64 << 20;
 
 /// The grader of `tools` tasks.
@@ -59,14 +59,14 @@ impl Grader for ToolsGrader {
     }
 }
 
-/// Expected calls break no schema: no completion could make them.
+/// Rejects expected calls that violate a schema, because no completion could match them.
 fn hold_golds(task: &ToolsTask) -> Result<(), String> {
     for (turn, calls) in task.turns.iter().flatten().enumerate() {
         for (at, expected) in calls.iter().enumerate() {
             let Some(tool) = task.tools.get(&expected.name) else {
                 continue;
             };
-            // Each accepted value once, the other arguments having their first.
+            // Each accepted value once, with the first value of the other arguments.
             let spread = expected
                 .arguments
                 .iter()
@@ -88,7 +88,7 @@ fn hold_golds(task: &ToolsTask) -> Result<(), String> {
     Ok(())
 }
 
-/// The expected call with the accepted values of that number, or the last ones.
+/// The expected call with the accepted values at this index, or the last ones.
 fn example(expected: &Expected, choice: usize) -> Made {
     let value = |argument: &crate::compare::Argument| {
         let value = argument.accepted.get(choice).or(argument.accepted.last());
@@ -104,7 +104,7 @@ fn example(expected: &Expected, choice: usize) -> Made {
     }
 }
 
-/// The state after each turn as the expected calls leave it, or the one that the task gives; none
+/// The state after each turn that results from the expected calls, or that the task contains; none
 /// for a task without a state.
 fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
     let Some(state) = &task.state else {
@@ -116,7 +116,7 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
         for (at, expected) in calls.iter().enumerate() {
             running.call(&example(expected, 0)).map_err(|reason| {
                 format!(
-                    "call {at} of turn {turn} is expected, but `{}` would refuse it: {reason}",
+                    "`{}` would reject the expected call {at} of turn {turn}: {reason}",
                     expected.name
                 )
             })?;
@@ -149,7 +149,7 @@ fn expected_states(task: &ToolsTask) -> Result<Vec<Json>, String> {
             .next()
             .unwrap_or_default();
         return Err(format!(
-            "the expected calls leave {got} at `{place}`, and the expected state has {wanted} there"
+            "the expected calls result in {got} at `{place}`, but the expected state has {wanted}"
         ));
     }
     Ok(vec![expected.clone()])

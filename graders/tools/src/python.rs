@@ -1,10 +1,10 @@
-//! Equality as Python has it, for the modes that reproduce graders written in it: `1 == 1.0 ==
-//! True`, and `"1"` is none of them.
+//! Equality as in Python, for the modes that reproduce graders written in Python: `1 == 1.0 ==
+//! True`, and `"1"` equals none of them.
 
 use assay_documents::Json;
 use assay_documents::json::number;
 
-/// Whether Python's `==` holds between the values that `json.loads` makes of two trees.
+/// Whether two trees are equal in Python after `json.loads`.
 pub(crate) fn equal(a: &Json, b: &Json) -> bool {
     match (a, b) {
         (Json::Null, Json::Null) => true,
@@ -38,7 +38,7 @@ fn digits(value: &Json) -> Option<&str> {
     }
 }
 
-/// Integers are exact in Python, other numbers doubles.
+/// In Python, integers are exact and other numbers are doubles.
 fn same_number(a: &str, b: &str) -> bool {
     match (number::is_written_whole(a), number::is_written_whole(b)) {
         (true, true) => number::same(a, b),
@@ -48,7 +48,7 @@ fn same_number(a: &str, b: &str) -> bool {
     }
 }
 
-/// The digits of a double that is whole.
+/// The digits of a double with an integer value.
 fn exactly(text: &str) -> Option<String> {
     let value: f64 = text.parse().ok()?;
     (value.is_finite() && value.fract() == 0.0).then(|| format!("{value:.0}"))
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_equal_as_in_python() {
+    fn compares_values_as_python_does() {
         let equal = |a: &str, b: &str| equal(&Json::read(a).unwrap(), &Json::read(b).unwrap());
         for (a, b) in [
             ("1", "1.0"),

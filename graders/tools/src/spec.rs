@@ -1,4 +1,4 @@
-//! What the grader says of itself.
+//! The specification of the grader.
 
 use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
 
@@ -8,7 +8,7 @@ use crate::verdict;
 pub static SPEC: Spec = Spec {
     name: "tools",
     version: 1,
-    summary: "are the calls of tools the expected ones?",
+    summary: "are these the expected tool calls?",
     lane: Lane::Cpu,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"tools","tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"},"unit":{"type":"string","enum":["c","f"],"default":"c"}},"required":["city"],"additionalProperties":false}}}],"expected":[{"name":"weather","arguments":{"city":"Paris"}},{"name":"weather","any_of":{"city":["Rome","Roma"]}}]}"#,
@@ -19,37 +19,38 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::CORRECT,
             pass: Some(true),
-            meaning: "the calls are as the task asks for",
+            meaning: "the calls are the expected ones",
         },
         VerdictSpec {
             verdict: Verdict::PARTIAL,
             pass: Some(false),
-            meaning: "some are, and the task scores them; the evidence has the reason",
+            meaning: "some calls match and the task gives partial credit; the evidence has the \
+                      reason",
         },
         VerdictSpec {
             verdict: verdict::NO_CALL,
             pass: Some(false),
-            meaning: "the completion calls nothing and attempts nothing, and should",
+            meaning: "the completion makes no call although the task expects one",
         },
         VerdictSpec {
             verdict: verdict::MALFORMED_CALL,
             pass: Some(false),
-            meaning: "an attempt is not what its form asks for; the evidence says where it breaks",
+            meaning: "a call violates the syntax of its form; the evidence says where",
         },
         VerdictSpec {
             verdict: verdict::WRONG_CALL,
             pass: Some(false),
-            meaning: "a call is missing, is another one, breaks its schema, or should not be",
+            meaning: "a call is missing, unexpected, different, or violates its schema",
         },
         VerdictSpec {
             verdict: verdict::WRONG_STATE,
             pass: Some(false),
-            meaning: "the calls leave another state than the expected one",
+            meaning: "the calls result in a different state",
         },
         VerdictSpec {
             verdict: Verdict::WRONG_ANSWER,
             pass: Some(false),
-            meaning: "the calls are right, and the task of the last message is not passed",
+            meaning: "the calls are correct, but the last message fails its task",
         },
     ],
     measures: &[
@@ -59,23 +60,23 @@ pub static SPEC: Spec = Spec {
         },
         MeasureSpec {
             name: "malformed",
-            unit: "attempts that are no calls",
+            unit: "malformed attempts at calls",
         },
         MeasureSpec {
             name: "redundant_calls",
-            unit: "calls made before, nothing changed since",
+            unit: "repeated calls without a change of state in between",
         },
         MeasureSpec {
             name: "tool_errors",
-            unit: "calls that tools refused",
+            unit: "calls that tools rejected",
         },
         MeasureSpec {
             name: "turns",
-            unit: "turns of the user, 1 for a text",
+            unit: "turns of the user; 1 for plain text",
         },
         MeasureSpec {
             name: "void_turns",
-            unit: "messages without a call and without an answer",
+            unit: "messages with neither a call nor an answer",
         },
     ],
     deterministic: true,

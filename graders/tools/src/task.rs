@@ -1,4 +1,4 @@
-//! The shape of a `tools` task as it stands in a request.
+//! A `tools` task, as in a request.
 
 use assay_core::{ErrorCode, Task, TaskError};
 use assay_documents::Json;
@@ -65,7 +65,7 @@ pub(crate) struct RawState {
     pub(crate) reads: Reads,
 }
 
-/// Whether expected calls that change nothing have to be made.
+/// Whether expected calls that change nothing are required.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Reads {
@@ -74,14 +74,14 @@ pub(crate) enum Reads {
     Free,
 }
 
-/// How the calls made and the expected ones relate.
+/// The required relation between the calls and the expected ones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Match {
     /// The same.
     #[default]
     Exact,
-    /// Every call is expected.
+    /// Every call made is expected.
     Subset,
     /// Every expected call is made.
     Superset,
@@ -89,7 +89,7 @@ pub(crate) enum Match {
     Any,
 }
 
-/// Whether the order of calls counts.
+/// Whether the order of calls matters.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
@@ -98,16 +98,16 @@ pub(crate) enum Order {
     Sequence,
 }
 
-/// What is scored.
+/// How the score is computed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Mode {
-    /// Everything or nothing.
+    /// 1 if all match, else 0.
     #[default]
     All,
-    /// The share that matches.
+    /// The share of calls that match.
     Fraction,
-    /// Twice what matches over all that is expected and made.
+    /// The F1 score: twice the matches over the number of expected and actual calls.
     F1,
     /// ToolRL's reward.
     #[serde(rename = "toolrl")]
@@ -121,7 +121,7 @@ pub(crate) struct ToolsTask {
     pub(crate) tools: Tools,
     /// Expected calls of each turn; `None` where only the state counts.
     pub(crate) turns: Option<Vec<Vec<Expected>>>,
-    /// Whether the task speaks of turns at all, or of one.
+    /// Whether the task lists turns; otherwise it has a single one.
     pub(crate) by_turn: bool,
     pub(crate) matching: Match,
     pub(crate) order: Order,
@@ -138,20 +138,20 @@ fn invalid(pointer: &str, message: impl Into<String>) -> TaskError {
     TaskError::new(ErrorCode::InvalidTask, pointer, message.into())
 }
 
-/// JSON of a field, its keys unique.
+/// JSON of a field, with unique keys.
 pub(crate) fn field(raw: &RawValue, pointer: &str) -> Result<Json, TaskError> {
     Json::read(raw.get()).map_err(|broken| invalid(pointer, broken.reason))
 }
 
 impl ToolsTask {
-    /// Reads a task and checks what can be checked without compiling schemas.
+    /// Reads a task and validates all but its schemas.
     pub(crate) fn read(task: &Task) -> Result<Self, TaskError> {
         let body: Body = task.parse()?;
         let mode = body.mode;
         if !(0.0..=0.1).contains(&body.float_tolerance) {
             return Err(invalid(
                 "/float_tolerance",
-                "`float_tolerance` is between 0 and 0.1",
+                "`float_tolerance` must be between 0 and 0.1",
             ));
         }
         let form = body.form.as_deref().map(|name| {
@@ -162,8 +162,12 @@ impl ToolsTask {
                     .collect::<Vec<_>>()
                     .join(", ")
             };
-            Form::named(name)
-                .ok_or_else(|| invalid("/form", format!("`{name}` is no form: one of {}", names())))
+            Form::named(name).ok_or_else(|| {
+                invalid(
+                    "/form",
+                    format!("unknown form `{name}`; use one of {}", names()),
+                )
+            })
         });
         let tools = Tools::read(&body.tools)?;
         let by_turn = body.turns.is_some();
@@ -180,7 +184,7 @@ impl ToolsTask {
         if body.response && mode != Mode::ToolRl {
             return Err(invalid(
                 "/response",
-                "`response` belongs to `\"mode\": \"toolrl\"`",
+                "`response` requires `\"mode\": \"toolrl\"`",
             ));
         }
         if mode == Mode::Bfcl
@@ -189,19 +193,19 @@ impl ToolsTask {
         {
             return Err(invalid(
                 "/tools",
-                "BFCL checks types of parameters: give the `tools`",
+                "mode `bfcl` checks types of parameters; add `tools`",
             ));
         }
         if mode == Mode::ToolRl && by_turn {
             return Err(invalid(
                 "/turns",
-                "ToolRL's reward is of one turn: give `expected`",
+                "mode `toolrl` grades a single turn; use `expected`",
             ));
         }
         if mode == Mode::ToolRl && form.is_some() {
             return Err(invalid(
                 "/form",
-                "ToolRL reads one form alone: leave out `form`",
+                "mode `toolrl` reads a single form; remove `form`",
             ));
         }
         let exact = |argument: &Argument| argument.accepted.len() == 1 && !argument.optional;
@@ -215,7 +219,7 @@ impl ToolsTask {
         {
             return Err(invalid(
                 "/expected",
-                "ToolRL knows one value of each argument: give `arguments` alone",
+                "mode `toolrl` accepts one value for each argument; use `arguments` only",
             ));
         }
         if matches!(mode, Mode::ToolRl | Mode::Bfcl) {
@@ -232,13 +236,13 @@ impl ToolsTask {
             if !matches!(mode, Mode::All | Mode::Fraction) {
                 return Err(invalid(
                     "/mode",
-                    "with `state`, `mode` is `all` or `fraction`",
+                    "with `state`, `mode` must be `all` or `fraction`",
                 ));
             }
             if body.matching != Match::Exact || body.order != Order::Any {
                 return Err(invalid(
                     "/match",
-                    "with `state`, calls that change it are free: leave out `match` and `order`",
+                    "with `state`, calls that change it are free; remove `match` and `order`",
                 ));
             }
             StateTask::read(&raw, &tools)
@@ -265,7 +269,7 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, 
         (Some(_), Some(_)) => {
             return Err(invalid(
                 "/turns",
-                "give `expected` for one turn or `turns`, not both",
+                "use either `expected` or `turns`, not both",
             ));
         }
         (Some(expected), None) => (vec![expected], "/expected"),
@@ -281,14 +285,14 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, 
         (None, None) => {
             return Err(invalid(
                 "/expected",
-                "give the `expected` calls (`[]` for none), `turns`, or an expected `state`",
+                "add the `expected` calls (`[]` for none), `turns`, or an expected `state`",
             ));
         }
     };
     if turns.is_empty() || turns.len() > MAX_TURNS {
         return Err(invalid(
             "/turns",
-            format!("there are 1 to {MAX_TURNS} turns"),
+            format!("a task has 1 to {MAX_TURNS} turns"),
         ));
     }
     let turn = |(at, calls): (usize, &&Vec<Box<RawValue>>)| {
@@ -300,7 +304,7 @@ fn read_turns(body: &Body, tools: &Tools) -> Result<Option<Vec<Vec<Expected>>>, 
         if calls.len() > MAX_EXPECTED {
             return Err(invalid(
                 &place,
-                format!("at most {MAX_EXPECTED} calls are expected of a turn"),
+                format!("a turn has at most {MAX_EXPECTED} expected calls"),
             ));
         }
         let call = |(at, raw): (usize, &RawValue)| {
@@ -353,22 +357,20 @@ fn expected_call(
                     let Json::Array(values) = values else {
                         return Err(invalid(
                             &place,
-                            "`any_of` lists the accepted values of an argument in an array",
+                            "`any_of` must map each argument to an array of accepted values",
                         ));
                     };
                     if values.is_empty() {
-                        return Err(invalid(&place, "at least one value is accepted"));
+                        return Err(invalid(&place, "the array of accepted values is empty"));
                     }
                     arguments.push(Argument::new(key, values.clone()));
                 }
             }
             ("optional", Json::Array(names)) => {
                 for value in names {
-                    optional.push(
-                        value.text().ok_or_else(|| {
-                            invalid(&place, "`optional` lists names of arguments")
-                        })?,
-                    );
+                    optional.push(value.text().ok_or_else(|| {
+                        invalid(&place, "`optional` must be an array of argument names")
+                    })?);
                 }
             }
             _ => return Err(invalid(&place, SHAPE)),
@@ -398,7 +400,7 @@ fn expected_call(
         let name = &arguments[twice].name;
         return Err(invalid(
             place,
-            format!("the argument `{name}` stands in both `arguments` and `any_of`"),
+            format!("the argument `{name}` is in both `arguments` and `any_of`"),
         ));
     }
     let name = name.ok_or_else(|| invalid(place, SHAPE))?;
@@ -418,7 +420,7 @@ fn bfcl_call(
         Json::Array(values) => Ok(Argument::new(key, values.clone())),
         _ => Err(invalid(
             &format!("{place}/{name}/{key}"),
-            "BFCL lists the accepted values of an argument in an array",
+            "in BFCL's format, each argument has an array of accepted values",
         )),
     };
     let arguments = arguments
@@ -450,7 +452,7 @@ fn checked_name(name: &str, place: &str, tools: &Tools) -> Result<(), TaskError>
     if tools.are_given() && tools.get(name).is_none() {
         return Err(invalid(
             place,
-            format!("`{name}` is none of the task's `tools`"),
+            format!("`{name}` is not one of the task's `tools`"),
         ));
     }
     Ok(())

@@ -37,7 +37,7 @@ impl Tools {
         if raw.len() > MAX_TOOLS {
             return Err(invalid(
                 "/tools",
-                format!("there are at most {MAX_TOOLS} tools"),
+                format!("a task has at most {MAX_TOOLS} tools"),
             ));
         }
         let mut tools: Vec<Tool> = Vec::with_capacity(raw.len());
@@ -59,12 +59,12 @@ impl Tools {
     /// Compiles their schemas.
     ///
     /// # Errors
-    /// Which is none, and why.
+    /// Which schema is invalid, and why.
     pub(crate) fn compile(&self) -> Result<(), String> {
         let compile = |tool: &Tool| match tool.schema() {
             Ok(_) => Ok(()),
             Err(reason) => Err(format!(
-                "the parameters of the tool `{}` are no JSON Schema: {reason}",
+                "the parameters of the tool `{}` are not a valid JSON Schema: {reason}",
                 tool.name
             )),
         };
@@ -86,7 +86,7 @@ impl Tools {
         !self.0.is_empty()
     }
 
-    /// Bytes they keep, roughly.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let compiled = |tool: &Tool| match tool.compiled.get() {
             Some(Ok(schema)) => schema.bytes(),
@@ -110,7 +110,7 @@ impl Tool {
             "a tool is {\"type\": \"function\", \"function\": {\"name\", \"parameters\"}}, or the \
              inner object",
         )?;
-        // Anthropic's word for it is `input_schema`.
+        // Anthropic calls it `input_schema`.
         let parameters = definition
             .get("parameters")
             .or_else(|| definition.get("input_schema"));
@@ -138,7 +138,7 @@ impl Tool {
             Some(schema @ (Json::Object(_) | Json::Bool(_))) => schema.clone(),
             Some(_) => {
                 return Err(format!(
-                    "the parameters of `{name}` are no JSON Schema: an object"
+                    "the parameters of `{name}` are not a JSON Schema object"
                 ));
             }
         };
@@ -159,7 +159,7 @@ impl Tool {
             .map_err(String::as_str)
     }
 
-    /// The first way in which arguments break the schema.
+    /// The first violation of the schema by arguments.
     pub(crate) fn violation(&self, arguments: &Json) -> Option<Violation> {
         self.schema().ok()?.violation(arguments)
     }
@@ -185,8 +185,8 @@ impl Tool {
     }
 }
 
-/// The arguments of a call by name and with types: positional ones take the names of the
-/// definition, texts without a type the types of the schema.
+/// The arguments of a call by name and with types: positional ones get the names of the
+/// definition, untyped texts the types of the schema.
 ///
 /// # Errors
 /// Why a positional argument has no name.
@@ -201,14 +201,14 @@ pub(crate) fn arguments(
     if !call.positional.is_empty() {
         let Some(tool) = tool else {
             return Err(format!(
-                "an argument has no name, and `{}` is no tool whose definition would tell it",
+                "an argument has no name, and no definition of `{}` provides one",
                 call.name
             ));
         };
         let mut names = tool.parameter_names();
         for value in &call.positional {
             let Some(name) = names.next() else {
-                return Err("there are more arguments than parameters".to_owned());
+                return Err("the call has more arguments than the tool has parameters".to_owned());
             };
             arguments.push((name.to_owned(), value.clone()));
         }
@@ -220,7 +220,7 @@ pub(crate) fn arguments(
             .iter()
             .any(|(before, _)| before == name)
         {
-            return Err(format!("the argument `{name}` stands twice"));
+            return Err(format!("duplicate argument `{name}`"));
         }
         let value = match value {
             Json::Text(text) if call.untyped => {

@@ -276,7 +276,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_of_repeated_keys_counts() {
+    fn uses_the_last_of_repeated_keys() {
         let read = |text: &str| lines(text).unwrap().remove(0).value.to_string();
         assert_eq!(
             read(r#"{"a":1,"b":[{"c":1,"c":2}],"a":3}"#),

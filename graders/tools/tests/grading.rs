@@ -60,7 +60,7 @@ fn expected(names: &[&str]) -> Value {
 }
 
 #[test]
-fn parts_are_scored_by_what_matches() {
+fn partial_scores_count_matching_parts() {
     let score = |matching: &str, mode: &str, made: &[&str]| {
         let task = json!({"type": "tools", "expected": expected(&["a", "b", "c"]), "match": matching, "mode": mode});
         grade(&task, &calls(made)).score.get()
@@ -88,7 +88,7 @@ fn parts_are_scored_by_what_matches() {
 }
 
 #[test]
-fn a_malformed_attempt_has_its_bytes() {
+fn reports_the_bytes_of_a_malformed_call() {
     let text = "é <tool_call>{\"name\": get}</tool_call> é";
     let grade = grade(
         &json!({"type": "tools", "expected": expected(&["a"])}),
@@ -106,7 +106,7 @@ fn a_malformed_attempt_has_its_bytes() {
 }
 
 #[test]
-fn the_nearest_call_tells_what_is_wrong() {
+fn explains_a_mismatch_by_the_nearest_call() {
     let task = json!({"type": "tools", "expected": [{"name": "f", "any_of": {"x": [1, 2]}, "arguments": {"y": "b"}}]});
     let text = r#"[g(), f(x=3, y="b"), f()]"#;
     let missing = grade(&task, text).evidence.as_map()["turns"][0]["missing"][0].clone();
@@ -118,7 +118,7 @@ fn the_nearest_call_tells_what_is_wrong() {
 }
 
 #[test]
-fn turns_are_steps_and_void_ones_are_masked() {
+fn masks_turns_without_calls_as_steps() {
     let task = json!({"type": "tools", "turns": [expected(&["a"]), [], expected(&["b"])], "mode": "fraction"});
     let user = json!({"role": "user", "content": "Go on."});
     let done = json!({"role": "assistant", "content": "Done."});
@@ -152,7 +152,7 @@ fn turns_are_steps_and_void_ones_are_masked() {
 }
 
 #[test]
-fn a_message_that_is_cut_off_is_void() {
+fn truncated_messages_have_no_calls() {
     let task = json!({"type": "tools", "expected": []});
     let cut = json!([{"role": "assistant", "content": "The ans", "finish_reason": "length"}]);
     assert!(grade_messages(&task, cut).steps[0].masked);
@@ -169,7 +169,7 @@ fn a_message_that_is_cut_off_is_void() {
 }
 
 #[test]
-fn what_tools_refuse_is_counted() {
+fn counts_calls_that_tools_reject() {
     let task = json!({"type": "tools", "expected": expected(&["a"]), "match": "superset"});
     let refusal = |content: &str| json!({"role": "tool", "content": content});
     let grade = grade_messages(
@@ -187,7 +187,7 @@ fn what_tools_refuse_is_counted() {
 }
 
 #[test]
-fn a_call_is_redundant_until_something_changes() {
+fn a_repeated_call_is_redundant_until_state_changes() {
     let effects = json!({"read": [], "write": [{"op": "increase", "path": "/n", "by": 1}]});
     let task = json!({
         "type": "tools", "expected": expected(&["write"]),
@@ -199,7 +199,7 @@ fn a_call_is_redundant_until_something_changes() {
 }
 
 #[test]
-fn a_state_that_differs_is_told_by_place() {
+fn reports_where_states_differ() {
     let task = json!({
         "type": "tools", "expected": [{"name": "set", "arguments": {"to": 2}}],
         "state": {"initial": {"n": 0, "log": []}, "effects": {"set": [{"op": "replace", "path": "/n", "value": "{to}"}]}},
@@ -218,7 +218,7 @@ fn a_state_that_differs_is_told_by_place() {
 }
 
 #[test]
-fn toolrl_gives_its_own_number() {
+fn toolrl_scoring_returns_its_own_score() {
     let task = json!({"type": "tools", "mode": "toolrl", "expected": [{"name": "f", "arguments": {"x": 1, "y": 2}}]});
     let text = "<think>t</think>\n<tool_call>\n{\"name\": \"f\", \"parameters\": {\"x\": \
                 1}}\n</tool_call>";

@@ -46,7 +46,7 @@ PYTHON = """
 """
 
 # Our own files in the image; `freeze.c` is the host tool's.
-OWN = ("bisect.c", "clock.c", "guest.c", "lookup.c", "malloc.c", "paths.c", "wide.c")
+OWN = ("bisect.c", "clock.c", "guest.c", "immortal.c", "lookup.c", "malloc.c", "paths.c", "wide.c")
 
 # Modules with a C file of our own.
 OWN_MODULES = ("_bisect",)

@@ -1,4 +1,4 @@
-//! Scripts and rows made into an image.
+//! Builds images from scripts and rows.
 
 use assay_worker::query::{BUILD_STEPS, Build, MAX_IMAGE, TableRows, Value};
 use rusqlite::fallible_iterator::FallibleIterator;
@@ -9,7 +9,7 @@ use crate::meter::Meter;
 use crate::system::{self, memory};
 use crate::{connection, guard, image};
 
-/// Makes an image, or says what is wrong with the scripts.
+/// Builds an image, or describes the error of a script.
 pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
     system::seed();
     let image = memory::within(memory::OF_DATABASE, || within_memory(build))?;
@@ -24,7 +24,7 @@ pub(crate) fn build(build: &Build) -> Result<Vec<u8>, String> {
 
 fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
     let mut connection = match &build.image {
-        // Where all rows are replaced, those of the image are not read.
+        // If all rows are replaced, those of the image are not read.
         Some(image) => image::write(image, build.rows.is_none())?,
         None => connection::empty().map_err(|error| error.to_string())?,
     };
@@ -50,7 +50,7 @@ fn within_memory(build: &Build) -> Result<Vec<u8>, String> {
         .map_err(said)
 }
 
-/// Bounds what scripts do, and forbids what makes no database.
+/// Limits scripts, and forbids what is not needed to build a database.
 fn watch(connection: &mut Connection) -> Result<guard::Noted, Error> {
     let meter = Meter::default();
     meter.begin(BUILD_STEPS);
@@ -58,7 +58,7 @@ fn watch(connection: &mut Connection) -> Result<guard::Noted, Error> {
     guard::install_for_building(connection)
 }
 
-/// Runs the statements of a script one by one; results of queries among them are nobody's.
+/// Runs the statements of a script one by one; results of queries are ignored.
 fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
     if script.contains('\0') {
         let message = "the script holds a character of code 0".to_owned();
@@ -78,7 +78,7 @@ fn run_script(connection: &Connection, script: &str) -> Result<(), Error> {
 fn explained(error: &Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::OperationInterrupted) => {
-            format!("its scripts take more than {BUILD_STEPS} steps")
+            format!("the scripts take more than {BUILD_STEPS} steps")
         }
         Some(ErrorCode::OutOfMemory) => {
             format!(
@@ -100,7 +100,7 @@ fn explained(error: &Error) -> String {
     }
 }
 
-/// A database of the same schema with other rows; those that break a rule of the schema are left
+/// A database with the same schema and other rows; rows that violate a constraint are left
 /// out.
 fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Error> {
     let mut connection = connection::empty()?;
@@ -118,8 +118,8 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     for statement in statements("'table'")? {
         transaction.execute_batch(&without_row_order(&statement))?;
     }
-    // A unique index is a rule for rows, so indexes come before them; triggers would write rows of
-    // their own, so they come after.
+    // Unique indexes constrain rows, so indexes are created before them; triggers would add
+    // rows, so they are created after.
     for statement in statements("'index', 'view'")? {
         transaction.execute_batch(&statement)?;
     }
@@ -147,8 +147,8 @@ fn with_rows(base: &Connection, tables: &[TableRows]) -> Result<Connection, Erro
     Ok(connection)
 }
 
-/// The statement that makes a table, without the one kind of key that rows are kept in the order
-/// of: they are to stay as they come.
+/// The statement that creates a table, without an `integer primary key`, in whose order rows would
+/// be stored: they must keep their given order.
 fn without_row_order(statement: &str) -> String {
     let lower = statement.to_ascii_lowercase();
     let Some(start) = lower.find("integer primary key") else {

@@ -1,4 +1,4 @@
-//! Connections: an empty one to build in, and one on an image that is only read.
+//! Connections: an empty one for builds, and a read-only one on an image.
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, Error, OpenFlags, Result, ffi};
@@ -12,10 +12,10 @@ pub(crate) fn empty() -> Result<Connection> {
     if !system::register() {
         return Err(Error::SqliteFailure(
             ffi::Error::new(ffi::SQLITE_ERROR),
-            Some("no system of its own".to_owned()),
+            Some("SQLite has no virtual file system".to_owned()),
         ));
     }
-    // Whatever does not fit into memory would go to files, and there are none.
+    // Data that does not fit into memory would go to files, which do not exist here.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_MEMORY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -28,7 +28,7 @@ pub(crate) fn empty() -> Result<Connection> {
     Ok(connection)
 }
 
-/// An image that statements are run on, one after another. Nothing of one is left for the next:
+/// An image on which statements run, one after another. They leave no state for later ones because
 /// they cannot write.
 pub(crate) struct Opened {
     pub(crate) connection: Connection,
@@ -40,7 +40,7 @@ pub(crate) struct Opened {
 }
 
 impl Opened {
-    /// Opens an image under every guard.
+    /// Opens an image with all restrictions.
     ///
     /// # Errors
     /// If it is not a database, or reading it exceeds the limits.

@@ -1,4 +1,4 @@
-//! What a database is made of: tables, columns, keys, some rows.
+//! Describes a database: tables, columns, keys, some rows.
 
 use assay_worker::query::{
     Column, ForeignKey, Rows, SAMPLE, SAMPLE_BYTES, SAMPLE_CELL, Table, Value,
@@ -9,7 +9,7 @@ use rusqlite::{Connection, Result};
 use crate::guard::quoted;
 use crate::image;
 
-/// Describes the tables of an image, in the order they were made.
+/// Describes the tables of an image, in the order of creation.
 ///
 /// # Errors
 /// If it is not a database, or reading it exceeds the limits.
@@ -72,7 +72,7 @@ fn table(connection: &Connection, name: &str, bytes_left: &mut usize) -> Result<
             .prepare(of)?
             .query_map([unique], |row| row.get(0))?
             .collect::<Result<_>>()?;
-        // One over an expression is for the database to hold.
+        // A unique index over an expression is left to the database.
         let indexed: Option<Vec<usize>> =
             names.iter().map(|name| index(name.as_deref()?)).collect();
         keys.extend(indexed.filter(|key| !keys.contains(key)));

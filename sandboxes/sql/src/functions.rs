@@ -1,5 +1,5 @@
-//! Functions of SQLite whose cost one instruction would hide, written anew: linear where they were
-//! not, and charged.
+//! Replaces functions of SQLite that do unbounded work in one instruction by linear ones
+//! that charge steps.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,7 +28,7 @@ fn complaint(message: &str) -> Error {
     Error::SqliteFailure(ffi::Error::new(ffi::SQLITE_ERROR), Some(message.to_owned()))
 }
 
-/// A connection beside, on which functions are as SQLite has them: for what is not written anew.
+/// A separate connection with SQLite's own functions, for those that are not replaced.
 #[derive(Clone)]
 pub(crate) struct Originals(Arc<Mutex<Connection>>);
 
@@ -66,7 +66,7 @@ impl Originals {
     }
 }
 
-/// What all functions share.
+/// State of all functions.
 #[derive(Clone)]
 struct Tools {
     meter: Meter,
@@ -87,7 +87,7 @@ impl Tools {
     }
 }
 
-/// Puts the functions of this module in the place of SQLite's.
+/// Registers the functions of this module in place of SQLite's.
 pub(crate) fn replace_costly(
     connection: &Connection,
     meter: &Meter,
@@ -118,8 +118,8 @@ pub(crate) fn replace_costly(
     add("format", -1, formatted)
 }
 
-/// Where the second text begins in the first, from 1, in characters, or in bytes for two blobs; 0
-/// for nowhere.
+/// Index of the second text in the first, from 1, in characters, or in bytes for two blobs; 0
+/// if it does not occur.
 fn instr(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     if let (ValueRef::Blob(within), ValueRef::Blob(wanted)) = (cx.get_raw(0), cx.get_raw(1)) {
         tools.meter.charge(within.len() + wanted.len())?;
@@ -179,7 +179,7 @@ fn glob(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     fits(tools, cx, Pattern::glob)
 }
 
-/// Whether the second argument fits the pattern in the first.
+/// Whether the second argument matches the pattern in the first.
 fn fits(tools: &Tools, cx: &Context<'_>, read: impl Fn(&str) -> Option<Pattern>) -> Result<Value> {
     let (Some(pattern), Some(text)) = (tools.text(cx, 0)?, tools.text(cx, 1)?) else {
         return Ok(Value::Null);
@@ -219,7 +219,7 @@ fn trim(tools: &Tools, cx: &Context<'_>, left: bool, right: bool) -> Result<Valu
     Ok(Value::Text(kept.to_owned()))
 }
 
-/// As SQLite does it, unless a field would be wider than anyone reads.
+/// SQLite's `printf`, with a limit on the width of fields.
 fn formatted(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     let arguments: Vec<ValueRef<'_>> = (0..cx.len()).map(|at| cx.get_raw(at)).collect();
     let Some(format) = arguments
@@ -245,7 +245,7 @@ fn formatted(tools: &Tools, cx: &Context<'_>) -> Result<Value> {
     Ok(formatted)
 }
 
-/// The widest field or longest precision that a format asks for.
+/// The widest field or longest precision of a format.
 fn widest(format: &str, arguments: &[ValueRef<'_>]) -> u64 {
     let mut arguments = arguments.iter();
     let mut widest = 0;
@@ -281,12 +281,12 @@ fn widest(format: &str, arguments: &[ValueRef<'_>]) -> u64 {
     widest
 }
 
-/// How large a number is that stands for a width.
+/// The value of an argument that is used as a width.
 fn magnitude(value: &ValueRef<'_>) -> u64 {
     match value {
         ValueRef::Integer(integer) => integer.unsigned_abs(),
         ValueRef::Null => 0,
-        // Whatever a text or a fraction would come to: too wide to try.
+        // Texts and fractions count as too wide.
         ValueRef::Real(_) | ValueRef::Text(_) | ValueRef::Blob(_) => u64::MAX,
     }
 }

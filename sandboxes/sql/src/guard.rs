@@ -1,6 +1,6 @@
-//! What a statement may do: read tables and call functions. Several guards stand here because each
-//! alone has holes: the authorizer is not asked about `VACUUM`, `readonly()` is true of a `PRAGMA`,
-//! and neither sees how long a value is.
+//! Restricts statements to reading tables and calling functions. There are several guards because
+//! each has gaps: the authorizer is not called for `VACUUM`, `readonly()` is true for a `PRAGMA`,
+//! and neither knows the length of values.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,9 +8,9 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
 
-/// Longest value a statement may make, in bytes, unless the image has longer ones: as a rule, where
-/// it reads JSON, where the task needs long ones. Most functions take time as their arguments are
-/// long, and count as one step.
+/// Longest value that a statement may produce, in bytes, unless the image has longer ones: by
+/// default, if it reads JSON, and if the task needs long ones. Most functions take time
+/// proportional to their arguments and count as one step.
 const LONGEST: usize = 16_000;
 pub(crate) const LONGEST_WITH_JSON: usize = 8_000;
 const LONGEST_WHERE_NEEDED: usize = 100_000;
@@ -22,8 +22,8 @@ const LONGEST_STATEMENT: i32 = 100_000;
 /// statement.
 pub(crate) const LONGEST_NAMES: usize = 1 << 20;
 
-/// Functions no query of a task needs: they reach out, tell the version of this build, or are slow
-/// inside one instruction.
+/// Functions that no query needs: they have side effects, reveal the version of this build, or are
+/// slow inside one instruction.
 const DENIED: &[&str] = &[
     "load_extension",
     "edit",
@@ -40,7 +40,7 @@ const DENIED: &[&str] = &[
     "jsonb_patch",
 ];
 
-/// Tables that are none: they tell of the file, or of SQLite itself.
+/// Virtual tables that expose the file or SQLite itself.
 const DENIED_TABLES: &[&str] = &[
     "dbstat",
     "sqlite_dbpage",
@@ -49,7 +49,7 @@ const DENIED_TABLES: &[&str] = &[
     "tables_used",
 ];
 
-/// What the authorizer was asked about a statement.
+/// What the authorizer observed about a statement.
 #[derive(Clone, Default)]
 pub(crate) struct Noted(Arc<Mutex<Notes>>);
 
@@ -64,17 +64,17 @@ impl Noted {
         self.lock().denied.get_or_insert_with(|| what.to_owned());
     }
 
-    /// Forgets what an earlier statement was asked.
+    /// Clears observations of earlier statements.
     pub(crate) fn clear(&self) {
         *self.lock() = Notes::default();
     }
 
-    /// What was refused since the last call.
+    /// What was denied since the last call.
     pub(crate) fn take_denied(&self) -> Option<String> {
         self.lock().denied.take()
     }
 
-    /// Longest value the statement may make, in bytes.
+    /// Longest value that the statement may produce, in bytes.
     pub(crate) fn longest(&self, long_values: bool, longest_cell: usize) -> usize {
         let longest = match (long_values, self.lock().reads_json) {
             (true, _) => LONGEST_WHERE_NEEDED,
@@ -89,15 +89,15 @@ impl Noted {
     }
 }
 
-/// A name as it stands in a statement.
+/// A name, as written in a statement.
 pub(crate) fn quoted(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// Sets limits, then lets nothing but queries through.
+/// Sets limits, then allows queries only.
 pub(crate) fn install(connection: &mut Connection) -> Result<Noted> {
-    // Tables of functions make themselves known when first used, by statements the authorizer would
-    // refuse.
+    // Table-valued functions register themselves on first use, by statements that the authorizer
+    // would deny.
     connection.execute_batch("select 1 from json_each('[]'), json_tree('[]')")?;
     let limits = [
         (Limit::SQLITE_LIMIT_SQL_LENGTH, LONGEST_STATEMENT),
@@ -132,7 +132,7 @@ pub(crate) fn install(connection: &mut Connection) -> Result<Noted> {
     Ok(noted)
 }
 
-/// What a statement may not do, in words; `None` for what it may.
+/// Describes a denied action; `None` for an allowed one.
 fn refused(action: &AuthAction<'_>) -> Option<String> {
     Some(match action {
         AuthAction::Select | AuthAction::Recursive => return None,
@@ -160,8 +160,8 @@ fn refused(action: &AuthAction<'_>) -> Option<String> {
     })
 }
 
-/// Lets scripts of a task make a database and nothing else. Pragmas that matter to nobody are
-/// passed over.
+/// Allows scripts of a task to build a database only. Harmless pragmas are
+/// ignored.
 pub(crate) fn install_for_building(connection: &mut Connection) -> Result<Noted> {
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
     let noted = Noted::default();
@@ -190,7 +190,7 @@ pub(crate) fn install_for_building(connection: &mut Connection) -> Result<Noted>
     Ok(noted)
 }
 
-/// Lets everything through again.
+/// Removes the restrictions.
 pub(crate) fn lift(connection: &mut Connection) -> Result<()> {
     connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>)
 }

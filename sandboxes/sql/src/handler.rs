@@ -1,4 +1,4 @@
-//! Requests about databases, answered: build, describe, run.
+//! Answers requests about databases: build, describe, run.
 
 use assay_worker::Handler;
 use assay_worker::query::{End, Image, Ran, Reply, Request, Run};
@@ -10,13 +10,13 @@ use crate::describe::describe;
 use crate::functions::Originals;
 use crate::run::run;
 
-/// Bytes of images that are kept open.
+/// Bytes of open images in the cache.
 const KEPT: usize = 256 << 20;
 
-/// Runs queries on images, and keeps those it was given while there is room.
+/// Runs queries on images, and caches images up to a limit.
 pub struct Databases {
     originals: Originals,
-    /// The one used last stands last.
+    /// The most recently used is last.
     opened: Vec<([u8; 32], Opened)>,
 }
 
@@ -78,10 +78,10 @@ impl Databases {
         Reply::Ran(all)
     }
 
-    /// An image, opened; `None` for one that is not here.
+    /// An open image; `None` if it is not cached.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// Why it is not a valid image.
     fn open(&mut self, image: &Image) -> Result<Option<&Opened>, String> {
         let at = self
             .opened

@@ -10,12 +10,12 @@ use crate::guard::{LONGEST_WITH_JSON, quoted};
 use crate::meter::Meter;
 use crate::system::memory;
 
-/// Steps that reading an image may take: a constant, and more for each byte. A value takes at least
+/// Step limit of reading an image: a constant, and more for each byte. A value takes at least
 /// one byte, unless its column was added to a table that had rows.
 const STEPS: u64 = 50_000_000;
 const STEPS_A_BYTE: u64 = 4;
 
-/// Steps that checking pages may take. There is one for each page, and a page has at least 512
+/// Step limit of checking pages. There is one for each page, and a page has at least 512
 /// bytes.
 const PAGE_STEPS: u64 = 1_000_000;
 const SMALLEST_PAGE: u64 = 512;
@@ -155,7 +155,7 @@ pub(crate) fn tables(connection: &Connection) -> Result<Vec<String>> {
 }
 
 /// The longest value that a table stores, in bytes; 0 if none can be longer than statements may
-/// make anyway.
+/// produce anyway.
 pub(crate) fn longest_cell(connection: &Connection, image: usize) -> Result<usize> {
     if image <= LONGEST_WITH_JSON {
         return Ok(0);

@@ -1,14 +1,14 @@
-//! Counts what a statement does, and stops it.
+//! Counts the work of a statement, and interrupts it at its limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use rusqlite::{Connection, Result};
 
-/// Instructions between two looks at the meter.
+/// Instructions between two calls of the progress handler.
 const TICK: u64 = 100;
 
-/// Characters a function may look at for one step: about what an instruction costs.
+/// Characters that a function may read for one step: about the cost of an instruction.
 const CHARACTERS: u64 = 16;
 
 /// The steps of the statement that runs. Shared by the connection's hooks and functions, all on one
@@ -21,9 +21,9 @@ struct Counts {
     budget: AtomicU64,
     /// Instructions seen so far, in whole ticks.
     ticked: AtomicU64,
-    /// Steps that functions took beside instructions.
+    /// Steps that functions charged in addition to instructions.
     charged: AtomicU64,
-    /// Longest value the statement may make, in bytes.
+    /// Longest value that the statement may produce, in bytes.
     longest: AtomicUsize,
 }
 
@@ -45,23 +45,23 @@ impl Meter {
         self.0.charged.store(0, Relaxed);
     }
 
-    /// Says how long values may be.
+    /// Sets the longest value.
     pub(crate) fn allow(&self, longest: usize) {
         self.0.longest.store(longest, Relaxed);
     }
 
-    /// Longest value the statement may make, in bytes.
+    /// Longest value that the statement may produce, in bytes.
     pub(crate) fn longest(&self) -> usize {
         self.0.longest.load(Relaxed)
     }
 
-    /// Notes a tick; whether to stop.
+    /// Counts a tick; returns whether to stop.
     fn tick(&self) -> bool {
         self.0.ticked.fetch_add(TICK, Relaxed);
         self.is_spent()
     }
 
-    /// Charges a function for looking at so many characters.
+    /// Charges a function for reading this many characters.
     pub(crate) fn charge(&self, characters: usize) -> Result<(), Spent> {
         self.0
             .charged
@@ -69,7 +69,7 @@ impl Meter {
         if self.is_spent() { Err(Spent) } else { Ok(()) }
     }
 
-    /// Characters a function may look at before the budget is spent.
+    /// Characters that a function may read before the budget is spent.
     pub(crate) fn left(&self) -> usize {
         let taken = self.0.ticked.load(Relaxed).saturating_add(self.charged());
         let steps = self
@@ -81,7 +81,7 @@ impl Meter {
         usize::try_from(steps.saturating_mul(CHARACTERS)).unwrap_or(usize::MAX)
     }
 
-    /// Steps that functions took beside instructions.
+    /// Steps that functions charged in addition to instructions.
     pub(crate) fn charged(&self) -> u64 {
         self.0.charged.load(Relaxed)
     }

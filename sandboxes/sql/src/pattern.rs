@@ -1,7 +1,7 @@
-//! `LIKE` and `GLOB` with their cost counted: a pattern of many stars on a long text is slow inside
+//! `LIKE` and `GLOB` with metered cost: a pattern with many stars on a long text is slow within
 //! one instruction.
 
-/// What one place of a pattern matches.
+/// What one element of a pattern matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Place {
     /// Any characters, or none.
@@ -17,7 +17,7 @@ enum Place {
     },
 }
 
-/// A pattern, read.
+/// A parsed pattern.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Pattern {
     places: Vec<Place>,
@@ -45,7 +45,7 @@ impl Pattern {
     }
 
     /// A pattern of `GLOB`: `*`, `?`, sets in brackets; `None` for one that matches nothing, whose
-    /// bracket never ends.
+    /// bracket is not closed.
     pub(crate) fn glob(text: &str) -> Option<Self> {
         let mut places = Vec::new();
         let mut characters = text.chars().peekable();
@@ -56,7 +56,7 @@ impl Pattern {
                 '[' => {
                     let negated = characters.next_if_eq(&'^').is_some();
                     let mut ranges = Vec::new();
-                    // A bracket that closes first stands for itself.
+                    // A closing bracket in first position is literal.
                     if characters.next_if_eq(&']').is_some() {
                         ranges.push((']', ']'));
                     }
@@ -86,14 +86,15 @@ impl Pattern {
         })
     }
 
-    /// Whether the whole text fits, and how many characters were looked at; `None` beyond `most`.
+    /// Whether the whole text matches, and how many characters were read; `None` if more than
+    /// `most`.
     pub(crate) fn matches(&self, text: &[char], most: usize) -> (Option<bool>, usize) {
         let (mut place, mut at, mut looked) = (0, 0, 0);
-        // After the last star: where the pattern goes on, and where the text was then. Leftmost
-        // fits suffice.
+        // After the last star: the position in the pattern, and in the text then. Leftmost
+        // matches suffice.
         let mut retry: Option<(usize, usize)> = None;
         loop {
-            // A set is looked through character by character.
+            // A set is searched character by character.
             looked += match self.places.get(place) {
                 Some(Place::Set { ranges, .. }) => 1 + ranges.len(),
                 _ => 1,

@@ -100,7 +100,7 @@ fn built(databases: &mut Databases, build: Build) -> ByteBuf {
 }
 
 #[test]
-fn queries_give_their_rows() {
+fn queries_return_their_rows() {
     let mut asked = Asked::of(SCHEMA);
     let ran = asked.ask("select a, b, c as see from t -- all\n order by a;; -- end");
     assert_eq!(
@@ -172,7 +172,7 @@ fn only_one_query_is_run() {
 }
 
 #[test]
-fn nothing_is_written_or_reached() {
+fn statements_cannot_write_or_reach_files() {
     let mut asked = Asked::of(SCHEMA);
     let denied = [
         "insert into t values (4, '', 0)",
@@ -228,7 +228,7 @@ fn nothing_is_written_or_reached() {
 }
 
 #[test]
-fn what_one_statement_does_the_next_does_not_see() {
+fn statements_do_not_affect_later_ones() {
     let mut asked = Asked::of(SCHEMA);
     let query = "select random(), hex(randomblob(4)), a like 'X', changes(), last_insert_rowid() \
                  from t order by 1";
@@ -265,7 +265,7 @@ fn what_one_statement_does_the_next_does_not_see() {
 }
 
 #[test]
-fn time_stands_still() {
+fn the_clock_is_constant() {
     let mut asked = Asked::of(SCHEMA);
     assert_eq!(asked.one("datetime('now')"), "'2026-01-01 00:00:00'");
     assert_eq!(
@@ -280,7 +280,7 @@ fn time_stands_still() {
 }
 
 #[test]
-fn limits_hold() {
+fn enforces_limits() {
     let mut asked = Asked::of(SCHEMA);
     let small = Limits {
         rows: 10,
@@ -336,7 +336,7 @@ fn limits_hold() {
 }
 
 #[test]
-fn values_are_short_unless_the_task_needs_long_ones() {
+fn limits_values_unless_the_task_needs_long_ones() {
     let mut asked = Asked::of(SCHEMA);
     let short = Limits {
         long_values: false,
@@ -395,7 +395,7 @@ fn slow_functions_are_charged() {
 }
 
 #[test]
-fn functions_written_anew_do_as_the_old_ones() {
+fn replaced_functions_match_the_originals() {
     let mut asked = Asked::of(SCHEMA);
     let expected = [
         ("instr('añb', 'b')", "3"),
@@ -451,7 +451,7 @@ fn functions_written_anew_do_as_the_old_ones() {
 }
 
 #[test]
-fn rows_come_backwards_where_the_order_is_left_open() {
+fn reverses_rows_whose_order_is_undefined() {
     let mut asked = Asked::of(SCHEMA);
     let first = |ran: Ran| ran.rows.cells().next().unwrap().to_string();
     assert_eq!(
@@ -469,7 +469,7 @@ fn rows_come_backwards_where_the_order_is_left_open() {
 }
 
 #[test]
-fn scripts_make_databases_and_nothing_else() {
+fn scripts_can_only_build_databases() {
     let _turn = alone();
     let mut databases = Databases::new().unwrap();
     let mut of = |script: &str| {
@@ -618,7 +618,7 @@ fn an_image_is_described() {
 }
 
 #[test]
-fn an_image_is_kept_until_others_need_the_room() {
+fn caches_images_until_others_need_the_memory() {
     let mut asked = Asked::of(SCHEMA);
     assert_eq!(asked.ask("select 1").end, End::Rows);
     let mut named = |hash: u8| {
@@ -643,7 +643,7 @@ fn an_image_is_kept_until_others_need_the_room() {
 }
 
 #[test]
-fn a_reply_stays_within_its_bytes() {
+fn a_reply_respects_its_byte_limit() {
     let mut asked = Asked::of(SCHEMA);
     let (large, small) = ("select n, hex(zeroblob(100)) from n", "select 1");
     let size = asked.ask(large).bytes();

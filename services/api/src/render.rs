@@ -286,7 +286,7 @@ pub fn comparison(comparison: &Comparison<'_>) -> ComparisonBody {
         value: estimate.value,
         low: estimate.interval.low,
         high: estimate.interval.high,
-        differs: !estimate.interval.holds(0.0),
+        differs: !estimate.interval.contains(0.0),
     };
     ComparisonBody {
         one: channel_report(comparison.one),

@@ -669,10 +669,10 @@ mod tests {
         let config = Config::default();
         let mut read = load(&config.to_toml(), &[], Vec::new()).unwrap();
         assert!(
-            read.workers.images.ends_with("assay/images"),
+            read.sandbox_workers.images.ends_with("assay/images"),
             "an empty folder is the user's cache"
         );
-        read.workers.images = PathBuf::new();
+        read.sandbox_workers.images = PathBuf::new();
         assert_eq!(read, config);
     }
 

@@ -53,7 +53,7 @@ impl Sandboxes {
     ///
     /// # Errors
     /// When this binary cannot be found, which a worker is started from.
-    pub fn open(config: &config::WorkerPool, sql: &config::Sql) -> std::io::Result<Self> {
+    pub fn open(config: &config::SandboxWorkers, sql: &config::Sql) -> std::io::Result<Self> {
         let program = if config.program.as_os_str().is_empty() {
             std::env::current_exe()?
         } else {
@@ -171,7 +171,7 @@ fn server(config: &config::Sql) -> Option<Arc<dyn Server>> {
 
 /// The images this configuration has.
 #[must_use]
-pub fn images(config: &config::WorkerPool) -> Vec<ImageInfo> {
+pub fn images(config: &config::SandboxWorkers) -> Vec<ImageInfo> {
     Folder::new(&config.images).installed()
 }
 
@@ -180,7 +180,7 @@ pub fn images(config: &config::WorkerPool) -> Vec<ImageInfo> {
 /// # Errors
 /// [`ImageError`], also for a language there can be no image of.
 pub fn build_image(
-    config: &config::WorkerPool,
+    config: &config::SandboxWorkers,
     language: &str,
     interpreter: &Path,
 ) -> Result<(), ImageError> {

@@ -8,7 +8,7 @@
 
 use assay_core::{Reward, Score};
 use assay_correction::group::Group;
-use assay_correction::policy::{Composed, OUTCOME, Part, Policy, Sample};
+use assay_correction::policy::{Composed, OUTCOME, Part, PolicyRules, Sample};
 use assay_correction::{Estimator, Member, Rates, Statistic, advantages, statistics};
 use serde_json::Value;
 
@@ -42,10 +42,11 @@ pub fn run(bytes: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(policy) else {
         return;
     };
-    match Policy::from_json(&value) {
+    match PolicyRules::from_json(&value) {
         Ok(policy) => {
             let written = policy.to_json();
-            let again = Policy::from_json(&written).expect("a policy that was read is read again");
+            let again =
+                PolicyRules::from_json(&written).expect("a policy that was read is read again");
             assert_eq!(again, policy, "round trip of {written}");
             assert!(policy.explain().iter().all(|line| !line.field.is_empty()));
             compose(&policy, &mut Numbers(group.get(1..).unwrap_or_default()));
@@ -98,7 +99,7 @@ struct Owned {
     steps: Vec<f64>,
 }
 
-fn compose(policy: &Policy, numbers: &mut Numbers<'_>) {
+fn compose(policy: &PolicyRules, numbers: &mut Numbers<'_>) {
     let count = usize::from(numbers.byte()) % (MAX_ITEMS + 1);
     let owned: Vec<Owned> = (0..count)
         .map(|_| {

@@ -1,4 +1,4 @@
-//! `assay-calls`: calls of tools graded by this service beside the AST checker of the Berkeley
+//! `assay-calls`: compares the speed of grading tool calls with the AST checker of the Berkeley
 //! Function Calling Leaderboard, in one run on one machine: calls that are decoded already are
 //! compared on both sides; and from their text, which is a grade with its evidence here, and
 //! decoding and checking there. Times are processor time, each side the best of rounds taken in
@@ -9,14 +9,14 @@ use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use assay_core::{Grader, GraderTable, Item, PrepareContext, Prepared, Task};
-use assay_tests::beside;
+use assay_tests::compared;
 use assay_tests::processes::cpu_of_this;
 use assay_tools::{Calls, Checker, ToolsGrader};
 use clap::Parser;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-/// Time calls beside BFCL's checker.
+/// Compare the speed of grading tool calls with BFCL's checker.
 #[derive(Parser)]
 struct Arguments {
     /// The Python interpreter to compare with, one for which `bfcl-eval` is installed
@@ -70,11 +70,11 @@ fn main() -> anyhow::Result<()> {
     let ready = ready(&sets)?;
     let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
-        beside::best(
+        compared::best(
             &mut python,
-            beside::in_python(&arguments.python, "tests/load/calls/check.py", &work)?,
+            compared::in_python(&arguments.python, "tests/load/calls/check.py", &work)?,
         );
-        beside::best(
+        compared::best(
             &mut here,
             [
                 compared(&ready, arguments.times)?,
@@ -150,5 +150,5 @@ fn graded(ready: &[Ready], times: usize) -> anyhow::Result<f64> {
         .iter()
         .map(|output| (output.prepared.as_ref(), &output.item, output.valid))
         .collect();
-    beside::graded(&items, times)
+    compared::graded(&items, times)
 }

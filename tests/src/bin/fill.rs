@@ -12,13 +12,13 @@ use assay_store::{DurableStore, StoreOptions};
 use assay_tests::filling::{self, Amount};
 use clap::Parser;
 
-/// Fill a database with grades, as months of training leave them.
+/// Fill a database with as many grades as months of training write.
 #[derive(Parser)]
 struct Arguments {
     /// Grades, to the next whole batch of every run
     #[arg(long, default_value_t = 10_000_000)]
     grades: u64,
-    /// Where they go; added to what is there
+    /// Database to which they are added
     #[arg(long, value_name = "URL")]
     database: String,
     /// The same seed gives the same record, but for times and ids of batches

@@ -1,4 +1,4 @@
-//! `assay-load`: batches over HTTP with recording on, beside the same batches in-process without
+//! `assay-load`: compares batches over HTTP with recording to the same batches in-process without
 //! it, in alternating rounds of one run on one machine. Prints rates, their ratio, and the p50 and
 //! p99 of a batch.
 //!
@@ -21,10 +21,10 @@ use clap::Parser;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-/// Time batches over HTTP beside the same batches in-process.
+/// Compare batches over HTTP with the same batches in-process.
 #[derive(Parser)]
 struct Arguments {
-    /// Items as JSON lines; made-up rollouts unless given
+    /// Items as JSON lines; generated rollouts by default
     #[arg(long)]
     items: Option<PathBuf>,
     /// Items of a batch

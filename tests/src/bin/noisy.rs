@@ -1,6 +1,5 @@
-//! `assay-noisy`: the service with one grader more, whose verdicts are wrong as often as its task
-//! says. It is what the experiment of `tests/load/noisy_learning.py` trains against, and serves
-//! nobody else.
+//! `assay-noisy`: the service with an additional grader whose verdicts are wrong at the rates that
+//! its task configures, for the experiment of `tests/load/noisy_learning.py`.
 
 use std::net::SocketAddr;
 use std::process::ExitCode;
@@ -18,14 +17,14 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Serve, with a grader that errs as often as its task says. Reads `assay.toml` of the folder it is
+/// Serve with a grader that errs at configured rates. Reads `assay.toml` of the folder it is
 /// started in.
 #[derive(Parser)]
 struct Arguments {
     /// Address to listen on; port 0 takes a free one, which the log names
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
-    /// Where the record is kept, as `sqlite://noisy.db`; without it what `assay.toml` says
+    /// Database of the record, such as `sqlite://noisy.db`; by default that of `assay.toml`
     #[arg(long)]
     database: Option<String>,
 }
@@ -67,13 +66,13 @@ async fn serve(arguments: Arguments) -> anyhow::Result<()> {
     Ok(node.serve(listener, stop).await?)
 }
 
-/// Grades by the grader of another task and turns its verdict with a given probability.
+/// Grades with the grader of another task and flips its verdict with a given probability.
 ///
-/// Whether a verdict is turned is decided by a number that looks random and is made of the seed,
+/// Whether a verdict is flipped depends on a hash of the seed,
 /// the prompt, the completion and `meta.sample`. So the same item always has the same verdict, and
 /// two equal completions of a group err independently where the trainer numbers them. Seeds and
 /// items that are the same in two tasks have the same numbers: of two tasks with different
-/// probabilities the one with the larger turns what the other turns, and more.
+/// probabilities the one with the larger flips what the other flips, and more.
 struct Noisy;
 
 static SPEC: Spec = Spec {
@@ -114,9 +113,9 @@ struct Body {
 
 /// A task as it is read.
 struct NoisyTask {
-    /// Probability with which a wrong answer passes, 0 to 1.
+    /// Probability that a wrong answer passes, 0 to 1.
     false_positives: f64,
-    /// Probability with which a right answer does not, 0 to 1.
+    /// Probability that a correct answer does not pass, 0 to 1.
     false_negatives: f64,
     seed: u64,
     of: Task,
@@ -149,7 +148,7 @@ impl NoisyTask {
     }
 }
 
-/// An error of the task within, as one of the task around it.
+/// An error of the inner task, as one of the outer task.
 fn within(error: TaskError) -> TaskError {
     TaskError {
         pointer: format!("/of{}", error.pointer),
@@ -186,7 +185,7 @@ struct PreparedNoisy {
 }
 
 impl PreparedNoisy {
-    /// The grade with its verdict as it is told; one without a notion of pass counts as none.
+    /// The grade with its possibly flipped verdict; a grade without a pass counts as not passed.
     fn told(&self, item: &Item, grade: Grade) -> Grade {
         let right = self.of.spec.pass(grade.verdict) == Some(true);
         let probability = if right {
@@ -314,7 +313,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn verdicts_are_turned_as_often_as_the_task_says() {
+    async fn flips_verdicts_at_the_configured_rates() {
         let task = task(0.1, 0.3, 1, SUM);
         let [right, wrong] = ["132", "131"].map(|text| {
             (0..4_000)
@@ -327,7 +326,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_noise_the_verdict_is_the_other_graders() {
+    async fn without_noise_returns_the_wrapped_verdict() {
         let items = [
             item("47+85=", "132", 0),
             item("47+85=", "13", 1),
@@ -344,7 +343,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_same_item_has_the_same_verdict_and_any_other_one_of_its_own() {
+    async fn equal_items_get_equal_verdicts() {
         let verdicts = async |seed, prompt, completion, first: u64| {
             let items: Vec<Item> = (first..first + 256)
                 .map(|n| item(prompt, completion, n))
@@ -370,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_in_a_task_is_pointed_to() {
+    fn errors_of_a_task_have_a_pointer() {
         let table = table();
         let pointer = |task: &Task| {
             Noisy

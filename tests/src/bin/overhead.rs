@@ -1,15 +1,15 @@
-//! `assay-overhead`: what statistics and policies cost beside the grading of mathematics.
+//! `assay-overhead`: the cost of statistics and policies relative to the grading of mathematics.
 //!
 //! The same batch is graded and rendered with and without them in turns, in this process, recording
-//! into memory. Processor time of all threads counts; the median of the rounds' ratios is told,
-//! with the middle half of them.
+//! into memory. Processor time of all threads counts; the median of the rounds' ratios is printed
+//! with their interquartile range.
 
 use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::ensure;
 use assay_api::{batch, render};
-use assay_engine::{Mode, Policy};
+use assay_engine::{Mode, RewardPolicy};
 use assay_node::Node;
 use assay_tests::processes::cpu_of_this;
 use assay_tests::rollouts;
@@ -17,7 +17,7 @@ use assay_wire::DecodeLimits;
 use clap::Parser;
 use serde_json::{Value, json};
 
-/// Time statistics and policies beside the grading of mathematics.
+/// Measure the cost of statistics and policies relative to the grading of mathematics.
 #[derive(Parser)]
 struct Arguments {
     /// Items of a batch, in groups of eight
@@ -26,7 +26,7 @@ struct Arguments {
     /// Rounds; the first warms up and is not counted
     #[arg(long, default_value_t = 30)]
     rounds: usize,
-    /// Time this policy, as JSON, instead of the one that is built in
+    /// Measure this policy, as JSON, instead of the built-in one
     #[arg(long)]
     policy: Option<String>,
 }
@@ -34,7 +34,7 @@ struct Arguments {
 /// Time after which the record has taken a batch.
 const SETTLED: Duration = Duration::from_millis(200);
 
-/// What is measured, each beside the plain batch.
+/// What is measured, each relative to the plain batch.
 fn settings(policy: Option<&String>) -> anyhow::Result<Vec<(&'static str, Value, Value)>> {
     let built_in = json!({
         "efficiency": { "otc": { "form": "grpo", "alpha": 0.5, "measure": "tokens" } },
@@ -130,7 +130,7 @@ async fn time(
         decoded.items.into_iter().map(batch::item).collect(),
     );
     if let Some(json) = head.policy.filter(Value::is_object) {
-        graded.policy = Policy::inline(&json)?;
+        graded.policy = RewardPolicy::inline(&json)?;
     }
     graded.statistics = head
         .statistics

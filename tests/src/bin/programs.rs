@@ -1,6 +1,6 @@
-//! `assay-programs`: programs in workers beside native `python3 -I -S`, in one run on one machine: a
-//! trivial program's rate and latency with one worker and with two, programs that keep the processor
-//! busy, and memory. Times of processes are processor time.
+//! `assay-programs`: compares programs in workers with native `python3 -I -S`, in one run on one
+//! machine: a trivial program's rate and latency with one worker and with two, programs that keep
+//! the processor busy, and memory. Times of processes are processor time.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -13,10 +13,10 @@ use assay_tests::processes::{cpu_of_children, cpu_of_reaped, private_kib_of_a_ch
 use assay_worker::program::{
     Compile, Compiled, End, Limits, Part, Ran, Reply, Request, Run, Test, WORK_PER_SECOND,
 };
-use assay_worker::{WorkerOptions, Workers};
+use assay_worker::{WorkerOptions, WorkerPool};
 use clap::Parser;
 
-/// Time programs in workers beside native ones.
+/// Compare the speed of programs in workers with native ones.
 #[derive(Parser)]
 struct Arguments {
     /// Runs of the trivial program
@@ -62,8 +62,8 @@ async fn measure(arguments: &Arguments) -> anyhow::Result<()> {
         let rate = measured.runs as f64 / measured.wall.as_secs_f64();
         let cpu = measured.cpu.div_f64(measured.runs as f64);
         println!(
-            "{count} worker(s): {rate:.0} runs/s; processor {:.2} ms a run ({:.1} x native); ask to \
-             answer p50 {:.2} ms, p99 {:.2} ms",
+            "{count} worker(s): {rate:.0} runs/s; processor {:.2} ms a run ({:.1} x native); ask \
+             to answer p50 {:.2} ms, p99 {:.2} ms",
             millis(cpu),
             native.as_secs_f64() / cpu.as_secs_f64(),
             millis(measured.p50),
@@ -194,7 +194,7 @@ async fn busy(python: &Path, folder: &Path) -> anyhow::Result<()> {
 }
 
 fn workers(count: usize) -> anyhow::Result<WorkerPool> {
-    let images = assay_tests::config(Path::new(""))?.workers.images;
+    let images = assay_tests::config(Path::new(""))?.sandbox_workers.images;
     let program = std::env::current_exe()?;
     let arguments = Work::Programs(images).arguments(&[]);
     Ok(WorkerPool::new(WorkerOptions {

@@ -10,7 +10,7 @@ use anyhow::ensure;
 use assay_core::{Item, Outcome, Task};
 use assay_engine::{Batch, BatchItem, Engine, Mode};
 use assay_node::Node;
-use assay_tests::beside;
+use assay_tests::compared;
 use assay_tests::processes::{cpu_of_children, cpu_of_this};
 use clap::Parser;
 use serde_json::json;
@@ -121,7 +121,7 @@ async fn compare(
     times: usize,
 ) -> anyhow::Result<()> {
     let work = json!({"script": script, "pairs": pairs, "times": times});
-    let [python] = beside::in_python("python3", "tests/load/queries/sets.py", &work)?;
+    let [python] = compared::in_python("python3", "tests/load/queries/sets.py", &work)?;
     // Tasks are prepared, and images reach the workers, before the clock starts.
     grade(engine, script, pairs, 8, "warm").await?;
     let before = (cpu_of_this(), cpu_of_children());

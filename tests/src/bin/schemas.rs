@@ -2,7 +2,7 @@
 //! `jsonschema`, in one run on one machine. Both sides compile their schemas first; then the same
 //! documents, valid and not, are validated as trees, and graded from their text: here that includes
 //! finding the document and writing evidence. Times are processor time, each side the best of
-//! rounds taken in turns.
+//! alternating rounds.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use assay_core::{Grader, GraderTable, Item, PrepareContext, Prepared, Task};
 use assay_documents::schema::Dialect;
 use assay_documents::{Json, Schema};
 use assay_structured::StructuredGrader;
-use assay_tests::beside;
+use assay_tests::compared;
 use assay_tests::processes::cpu_of_this;
 use clap::Parser;
 use serde::Deserialize;
@@ -124,8 +124,8 @@ fn compare(what: &str, sets: &[Set], arguments: &Arguments, times: usize) -> any
     let documents = ready(sets)?;
     let (mut python, mut here) = ([f64::INFINITY; 2], [f64::INFINITY; 2]);
     for _ in 0..arguments.rounds {
-        beside::best(&mut python, in_python(&arguments.python, sets, times)?);
-        beside::best(
+        compared::best(&mut python, in_python(&arguments.python, sets, times)?);
+        compared::best(
             &mut here,
             [
                 validated(&documents, times * OFTENER)?,
@@ -201,7 +201,7 @@ fn graded(documents: &[Ready], times: usize) -> anyhow::Result<f64> {
         .iter()
         .map(|document| (document.prepared.as_ref(), &document.item, document.valid))
         .collect();
-    beside::graded(&items, times)
+    compared::graded(&items, times)
 }
 
 /// Processor times of a document in Python, in seconds: validated, and read and validated.
@@ -209,5 +209,5 @@ fn in_python(python: &str, sets: &[Set], times: usize) -> anyhow::Result<[f64; 2
     let sample = |sample: &Sample| json!({"text": sample.value.to_string(), "valid": sample.valid});
     let set = |set: &Set| json!({"schema": set.schema, "documents": set.documents.iter().map(sample).collect::<Value>()});
     let work = json!({"times": times, "sets": sets.iter().map(set).collect::<Value>()});
-    beside::in_python(python, "tests/load/schemas/validate.py", &work)
+    compared::in_python(python, "tests/load/schemas/validate.py", &work)
 }

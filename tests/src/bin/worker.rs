@@ -1,6 +1,6 @@
 //! The binary that tests start workers from, because the binary of a test runs the test harness and
-//! not the hidden role. With `__escape` it gives up what a worker gives up and then tries to get out,
-//! as code in a compromised worker would.
+//! not the hidden role. With `__escape` it gives up what a worker gives up and then tries to get
+//! out, as code in a compromised worker would.
 
 use std::io::{Error, PipeReader, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream};

@@ -1,36 +1,36 @@
 //! Boxes: `\boxed{…}`, `\fbox{…}`, `\boxed 5`. One pass over the text matches every brace, so
-//! nesting costs nothing. A box that is never closed is no answer, and neither is an empty one.
+//! nesting costs nothing. An empty or unclosed box is not an answer.
 
 use std::borrow::Cow;
 
 use super::series::{self, Member};
 use super::trim::tidy;
-use super::{Found, Rule};
+use super::{Rule, RuleMatch};
 
-/// Names of box commands. `\boxed` is also read where a program unescaped the text once too often
-/// and left a backspace for `\b`.
+/// Names of box commands. `\boxed` is also recognised if a program unescaped the text once too
+/// often and turned `\b` into a backspace.
 const COMMANDS: &[&str] = &["boxed", "fbox", "framebox"];
 
-/// What models put into a box they mean to fill later.
+/// Placeholders that models put into a box when they describe the format of the answer.
 const PLACEHOLDERS: &[&str] = &["\\ldots", "\\dots", "\\cdots", "\\_", "…", ".", "?", "_"];
 
+/// One box command.
 struct Frame {
-    /// Where the command starts.
+    /// First byte of the command.
     start: usize,
     /// First byte after the command's opening brace.
     inner: usize,
-    /// Byte of the closing brace and first byte after it; `None` while open.
+    /// The byte of the closing brace and the first byte after it; `None` if the box is unclosed.
     close: Option<(usize, usize)>,
-    /// The command was written with a doubled backslash.
+    /// The command has a doubled backslash: `\\boxed`.
     escaped: bool,
 }
 
-/// What the boxes of a text say.
+/// The boxes of a text.
 pub(super) struct Boxes<'a> {
-    /// The last box, or the list of boxes it ends.
-    pub(super) last: Option<Found<'a>>,
-    /// What stands before the first box that is never closed: what such a box holds was not
-    /// finished and is no answer.
+    /// The last box, or the list of boxes that ends with it.
+    pub(super) last: Option<RuleMatch<'a>>,
+    /// The text before the first unclosed box. The content of such a box is unfinished.
     pub(super) before_unclosed: &'a str,
 }
 
@@ -44,7 +44,8 @@ pub(super) fn read(text: &str) -> Boxes<'_> {
     }
 }
 
-fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
+fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<RuleMatch<'a>> {
+    // A box inside another one is part of its content.
     let mut outermost = Vec::new();
     let mut covered = 0;
     for (index, frame) in frames.iter().enumerate() {
@@ -68,7 +69,7 @@ fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
                 text: answer,
             });
         }
-        if members.len() == series::MOST_MEMBERS {
+        if members.len() == series::MAX_MEMBERS {
             break;
         }
     }
@@ -77,7 +78,7 @@ fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
     let series = series::last(text, &members)?;
     let single = series.distinct == 1;
     let last = members.len() - 1;
-    Some(Found {
+    Some(RuleMatch {
         source: if single {
             sources[last]
         } else {
@@ -88,8 +89,9 @@ fn last<'a>(text: &'a str, frames: &[Frame]) -> Option<Found<'a>> {
     })
 }
 
-/// All box commands of `text` in their order, each with the brace that closes it.
+/// All box commands of `text` in order, each with the brace that closes it.
 fn frames(text: &str) -> Vec<Frame> {
+    /// Marks a brace that does not belong to a box.
     const PLAIN: usize = usize::MAX;
     let bytes = text.as_bytes();
     let mut frames: Vec<Frame> = Vec::new();
@@ -107,9 +109,10 @@ fn frames(text: &str) -> Vec<Frame> {
                 } else if slashes == 0 {
                     at += 1;
                 } else {
-                    // An odd backslash takes an escaped brace with it.
-                    let takes = slashes % 2 == 1 && matches!(bytes.get(head), Some(b'{' | b'}'));
-                    at = head + usize::from(takes);
+                    // An odd number of backslashes escapes the brace after them, which then groups
+                    // nothing.
+                    let escapes = slashes % 2 == 1 && matches!(bytes.get(head), Some(b'{' | b'}'));
+                    at = head + usize::from(escapes);
                 }
             }
             b'{' => {
@@ -128,7 +131,7 @@ fn frames(text: &str) -> Vec<Frame> {
     frames
 }
 
-/// Braces before the first command cannot close a box, so reading starts there.
+/// Start of the first box command. Braces before it cannot close a box, so reading starts there.
 fn first_command(text: &str) -> usize {
     COMMANDS
         .iter()
@@ -141,7 +144,8 @@ fn first_command(text: &str) -> usize {
         })
 }
 
-/// First byte after the name of a box command whose backslashes stand at `at..head`.
+/// First byte after the name of a box command with backslashes at `at..head`; `None` if there is no
+/// such command or its name continues (`\boxedtext`).
 fn command_end(bytes: &[u8], at: usize, head: usize) -> Option<usize> {
     let name_end = if bytes[at] == 0x08 {
         bytes[at + 1..]
@@ -157,7 +161,7 @@ fn command_end(bytes: &[u8], at: usize, head: usize) -> Option<usize> {
     (!letter).then_some(name_end)
 }
 
-/// Opens a box and returns where reading goes on.
+/// Adds a box and returns the byte at which reading continues.
 fn push_frame(
     text: &str,
     start: usize,
@@ -192,10 +196,10 @@ fn push_frame(
     end
 }
 
-/// Length of the answer of a box without braces; `None` where the command is only mentioned.
+/// Length of the answer of a box without braces (`\boxed 5`); `None` if the command is only
+/// mentioned ("put it in a \boxed environment").
 ///
-/// Reads no further than the next box command, which no such answer holds: so no byte is read for
-/// two commands.
+/// Reading stops at the next box command, so no byte is read for two commands.
 fn bare_length(rest: &str) -> Option<usize> {
     if !rest.starts_with(|c: char| c.is_alphanumeric() || "\\-+(".contains(c)) {
         return None;
@@ -203,6 +207,8 @@ fn bare_length(rest: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut end = rest.len();
     for (at, byte) in rest.bytes().enumerate() {
+        // Outside braces a blank ends the answer, as an argument of a command does in TeX. A
+        // dollar, a line break and the brace of a surrounding group end it everywhere.
         let ends = match byte {
             b'{' => {
                 depth += 1;
@@ -227,11 +233,12 @@ fn bare_length(rest: &str) -> Option<usize> {
     }
     let answer =
         rest[..end].trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '`', '*', '\\']);
+    // Several letters are a word of the sentence that mentions the command.
     let mention = answer.len() > 1 && answer.bytes().all(|byte| byte.is_ascii_alphabetic());
     (!answer.is_empty() && depth == 0 && !mention).then_some(answer.len())
 }
 
-/// The content of the innermost box of `\boxed{\boxed{…}}`.
+/// The content of the innermost box of directly nested boxes: `\boxed{\boxed{5}}`.
 fn unwrapped<'a>(text: &'a str, frames: &[Frame], index: usize) -> &'a str {
     let mut outer = index;
     loop {
@@ -254,31 +261,31 @@ fn unwrapped<'a>(text: &'a str, frames: &[Frame], index: usize) -> &'a str {
     }
 }
 
-/// The content of a box as an answer: commands of boxes inside it, maths delimiters and doubled
-/// backslashes go.
+/// The content of a box as an answer. Removes the commands of nested boxes, maths delimiters and
+/// doubled backslashes.
 fn content<'a>(text: &'a str, source: &'a str, inside: &[Frame], escaped: bool) -> Cow<'a, str> {
-    let place = super::place(text, source);
+    let range = super::byte_range(text, source);
     let mut answer = Cow::Borrowed(source);
     let nested: Vec<&Frame> = inside
         .iter()
-        .skip_while(|frame| frame.start < place.start)
-        .take_while(|frame| frame.start < place.end)
+        .skip_while(|frame| frame.start < range.start)
+        .take_while(|frame| frame.start < range.end)
         .collect();
     if !nested.is_empty() {
-        let mut kept = String::with_capacity(source.len());
-        let mut from = place.start;
+        let mut cleaned = String::with_capacity(source.len());
+        let mut from = range.start;
         for frame in nested {
             let brace = text.as_bytes().get(frame.inner.wrapping_sub(1)) == Some(&b'{');
-            kept.push_str(&text[from..frame.start]);
+            cleaned.push_str(&text[from..frame.start]);
             from = frame.inner - usize::from(brace);
         }
-        kept.push_str(&text[from..place.end]);
-        answer = Cow::Owned(kept);
+        cleaned.push_str(&text[from..range.end]);
+        answer = Cow::Owned(cleaned);
     }
     if escaped && doubled(&answer) {
         answer = Cow::Owned(answer.replace("\\\\", "\\"));
     }
-    if lone_dollars(&answer).is_some_and(|count| count > 0 && count % 2 == 0) {
+    if unescaped_dollars(&answer).is_some_and(|count| count > 0 && count % 2 == 0) {
         answer = Cow::Owned(without_dollars(&answer));
     }
     match answer {
@@ -287,7 +294,8 @@ fn content<'a>(text: &'a str, source: &'a str, inside: &[Frame], escaped: bool) 
     }
 }
 
-/// Whether every run of backslashes has an even length: the text was escaped once too often.
+/// Whether every run of backslashes has an even length, which means that the text was escaped once
+/// too often. A matrix with `\begin` and `\\` has runs of both lengths and stays.
 fn doubled(text: &str) -> bool {
     let mut run = 0usize;
     for byte in text.bytes() {
@@ -303,8 +311,8 @@ fn doubled(text: &str) -> bool {
     run.is_multiple_of(2)
 }
 
-/// How many `$` stand without a backslash.
-fn lone_dollars(text: &str) -> Option<usize> {
+/// Number of unescaped `$`; `None` if the text contains no `$`.
+fn unescaped_dollars(text: &str) -> Option<usize> {
     text.contains('$').then(|| {
         let bytes = text.as_bytes();
         (0..bytes.len())
@@ -313,13 +321,14 @@ fn lone_dollars(text: &str) -> Option<usize> {
     })
 }
 
+/// Removes unescaped `$`.
 fn without_dollars(text: &str) -> String {
     let mut before = ' ';
     text.chars()
         .filter(|c| {
-            let lone = *c == '$' && before != '\\';
+            let unescaped = *c == '$' && before != '\\';
             before = *c;
-            !lone
+            !unescaped
         })
         .collect()
 }
@@ -358,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_box_counts() {
+    fn uses_the_last_closed_box() {
         assert_eq!(
             single(r"The answer is \boxed{7}. No wait, the answer is \boxed{8}."),
             "8"
@@ -367,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn braces_nest_and_escaped_braces_do_not() {
+    fn matches_nested_braces_and_skips_escaped_ones() {
         assert_eq!(
             single(r"$\boxed{\frac{1}{\sqrt{2}}}$"),
             r"\frac{1}{\sqrt{2}}"
@@ -377,7 +386,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_without_braces_and_other_commands_count() {
+    fn reads_boxes_without_braces_and_other_commands() {
         assert_eq!(single(r"so \boxed 5."), "5");
         assert_eq!(single(r"$\boxed \frac{1}{2}$"), r"\frac{1}{2}");
         assert_eq!(single(r"\fbox{$12$}"), "12");
@@ -386,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn a_box_that_is_open_empty_or_a_placeholder_is_no_answer() {
+    fn ignores_unclosed_empty_and_placeholder_boxes() {
         for text in [
             r"\boxed{3",
             r"\boxed{}",
@@ -401,14 +410,14 @@ mod tests {
     }
 
     #[test]
-    fn boxes_in_boxes_are_unwrapped_however_deep() {
+    fn unwraps_nested_boxes_at_any_depth() {
         let deep = format!("{}3{}", r"\boxed{".repeat(20_000), "}".repeat(20_000));
         assert_eq!(single(&deep), "3");
         assert_eq!(single(r"\boxed{x = \boxed{3}}"), "x = {3}");
     }
 
     #[test]
-    fn doubled_backslashes_are_undone_where_all_are_doubled() {
+    fn undoes_doubled_backslashes_only_if_all_are_doubled() {
         assert_eq!(single(r"\\boxed{\\frac{1}{2}}"), r"\frac{1}{2}");
         assert_eq!(
             single(r"\\boxed{\begin{pmatrix} 1 \\ 2 \end{pmatrix}}"),
@@ -417,7 +426,7 @@ mod tests {
     }
 
     #[test]
-    fn joined_boxes_are_a_list_that_keeps_its_joiner() {
+    fn joins_adjacent_boxes_with_their_conjunction() {
         assert_eq!(list(r"\boxed{5} or \boxed{6} or \boxed{7}"), "5 or 6 or 7");
         assert_eq!(
             list(r"$\boxed{1}$, $\boxed{2}$, and $\boxed{3}$."),
@@ -442,14 +451,14 @@ mod tests {
     }
 
     #[test]
-    fn boxes_side_by_side_are_a_list_and_repeated_boxes_one_answer() {
+    fn lists_adjacent_boxes_and_merges_repeated_ones() {
         assert_eq!(list(r"\boxed{7} \boxed{8}"), "7, 8");
         assert_eq!(list(r"\boxed{7}. \boxed{8}"), "7, 8");
         assert_eq!(single(r"\boxed{3}\boxed{3} \boxed{ 3 }"), "3");
     }
 
     #[test]
-    fn names_before_joined_boxes_go_with_them() {
+    fn keeps_labels_of_joined_boxes() {
         assert_eq!(
             list(r"so $p = \boxed{2}$ and $q = \boxed{3}$"),
             "p = 2 and q = 3"
@@ -461,15 +470,15 @@ mod tests {
     }
 
     #[test]
-    fn a_box_without_braces_ends_where_the_next_begins() {
+    fn ends_box_without_braces_at_the_next_box() {
         assert_eq!(list(r"\boxed1\boxed2"), "1, 2");
         assert_eq!(single(r"\boxed\boxed 5"), "5");
         assert_eq!(answer(r"\boxed\boxed"), None);
     }
 
-    /// Read once for each command, these would take minutes.
+    /// Work that reads the rest of the text once for each command would take minutes here.
     #[test]
-    fn commands_without_braces_are_read_in_one_go() {
+    fn reads_many_commands_without_braces_in_linear_time() {
         for unit in [
             r"\boxed",
             r"\boxed ",
@@ -509,7 +518,7 @@ mod tests {
     }
 
     #[test]
-    fn maths_delimiters_inside_a_box_go() {
+    fn removes_maths_delimiters_inside_a_box() {
         assert_eq!(single(r"\boxed{12 $ and $13}"), "12  and 13");
         assert_eq!(single(r"\boxed{\$5}"), r"\$5");
     }

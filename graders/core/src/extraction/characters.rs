@@ -1,8 +1,8 @@
-//! What characters are in prose with maths, and how far a number or a subscript reaches. Knows
-//! nothing of what stands before it.
+//! Character classes of prose with maths, and the length of numbers and subscripts. Does not look
+//! at what precedes them.
 
-/// Length of the number at the start of `rest`: digits with grouping, decimals, a repeated-decimal
-/// ellipsis and an exponent.
+/// Length of the number at the start of `rest`: digits with grouping, decimals, the mark of a
+/// repeating decimal and an exponent.
 pub(super) fn number_length(rest: &str) -> usize {
     let mut at = 0;
     loop {
@@ -12,6 +12,8 @@ pub(super) fn number_length(rest: &str) -> usize {
         at += digits;
         let tail = &rest[at..];
         let numeric = |after: &str| after.starts_with(|c: char| c.is_numeric());
+        // A mark continues the number only if a digit follows it: "6, 7" is two numbers, and the
+        // dot of "It is 5." ends a sentence.
         let step = ["{,}", ",\\!", ".", ",", "'", "٫", "٬"]
             .into_iter()
             .find_map(|mark| {
@@ -24,6 +26,7 @@ pub(super) fn number_length(rest: &str) -> usize {
             None => break,
         }
     }
+    // `0.\overline{3}`: the dot belongs to the number, the command follows as a token of its own.
     let tail = &rest[at..];
     if [".\\overline{", ".\\bar{", ".\\dot{"]
         .iter()
@@ -33,6 +36,7 @@ pub(super) fn number_length(rest: &str) -> usize {
     } else if let Some(after) = tail.strip_prefix(['e', 'E']) {
         let sign = usize::from(after.starts_with(['+', '-']));
         let digits = after[sign..].bytes().take_while(u8::is_ascii_digit).count();
+        // "1e5" has an exponent, "3euro" does not.
         let ends = !after[sign + digits..].starts_with(|c: char| c.is_alphabetic());
         if digits > 0 && ends {
             at += 1 + sign + digits;
@@ -45,16 +49,16 @@ pub(super) fn number_length(rest: &str) -> usize {
     at.max(1)
 }
 
-/// Length of `_1`, `_{12}` or primes after a name.
+/// Length of a subscript (`_1`, `_{12}`) or of primes after a name; 0 if there is none.
 pub(super) fn subscript_length(rest: &str) -> usize {
     let Some(after) = rest.strip_prefix('_') else {
         return rest.bytes().take_while(|byte| *byte == b'\'').count();
     };
     if let Some(braced) = after.strip_prefix('{') {
-        const LONGEST: usize = 16;
+        const MAX_BYTES: usize = 16;
         return braced
             .bytes()
-            .take(LONGEST)
+            .take(MAX_BYTES)
             .position(|byte| byte == b'}')
             .map_or(0, |length| length + 3);
     }
@@ -62,29 +66,49 @@ pub(super) fn subscript_length(rest: &str) -> usize {
     if length == 0 { 0 } else { length + 1 }
 }
 
+/// Whether a character is a superscript digit.
 pub(super) fn is_superscript(c: char) -> bool {
     matches!(c, '²' | '³' | '¹' | '⁰' | '⁴'..='⁹')
 }
 
+/// Whether a character is a name on its own: a Greek letter or the symbol of a constant, root or
+/// set.
 pub(super) fn is_name_symbol(c: char) -> bool {
     matches!(c, 'α'..='ω' | 'Α'..='Ω' | '∞' | '∅' | '√' | '∛' | 'ℝ' | 'ℤ' | 'ℚ' | 'ℕ' | 'ℂ')
 }
 
+/// Whether a character may be part of a word.
 pub(super) fn is_letter(c: char) -> bool {
     c.is_alphabetic() || is_mark(c)
 }
 
-/// Vowel signs and the like, which are part of a word and not alphabetic.
+/// Whether a character is a combining mark, such as a vowel sign: part of a word but not
+/// alphabetic.
 pub(super) fn is_mark(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{900}'..='\u{903}' | '\u{93a}'..='\u{94f}' | '\u{64b}'..='\u{65f}' | '\u{200d}')
+    matches!(
+        c,
+        '\u{300}'..='\u{36f}'
+            | '\u{900}'..='\u{903}'
+            | '\u{93a}'..='\u{94f}'
+            | '\u{64b}'..='\u{65f}'
+            | '\u{200d}'
+    )
 }
 
-/// Scripts that write without blanks between words.
+/// Whether a character belongs to a script that does not separate words by blanks.
 pub(super) fn is_ideographic(c: char) -> bool {
-    matches!(c, '\u{2e80}'..='\u{2fdf}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+    matches!(
+        c,
+        '\u{2e80}'..='\u{2fdf}'
+            | '\u{3040}'..='\u{30ff}'
+            | '\u{3400}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}'
+            | '\u{20000}'..='\u{3ffff}'
+    )
 }
 
-/// Whether words of this letter's script are parted by blanks.
+/// Whether the script of this letter separates words by blanks. True for every character below
+/// U+2E80, the first block of Chinese, Japanese and Korean scripts.
 pub(super) fn is_spaced(c: char) -> bool {
     c < '\u{2e80}'
 }

@@ -1,65 +1,71 @@
-//! Letters of multiple choice in prose: "I think it's B", "D. It can't be A or B". A letter that is
-//! denied is not chosen, and letters offered as alternatives stay alternatives.
+//! Letters of multiple choice in prose: "I think it's B", "D. It can't be A or B". A denied letter
+//! is not chosen. Letters that are offered as alternatives stay alternatives.
 
 use std::borrow::Cow;
 
-use super::words::{Joiner, lower, roles};
-use super::{Found, Rule, closing};
+use super::word_roles::{Joiner, lower, roles};
+use super::{Rule, RuleMatch, tail};
 
-/// How far before a letter its sentence is looked at, in bytes.
-const LOOKBACK: usize = 64;
+/// Bytes before and after a letter that are examined as its sentence.
+const LOOKBACK_BYTES: usize = 64;
 
+/// How the text around a letter refers to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum LetterStatus {
+    /// "not A", "A is wrong".
     Denied,
-    /// A verb or a name such as "option" points at it.
-    Pointed,
-    /// It is set off by brackets or punctuation.
-    Marked,
+    /// A verb or a word such as "option" selects it: "I choose B".
+    Selected,
+    /// Brackets or punctuation set it off: "(B)", "B.".
+    Delimited,
+    /// Nothing of the above.
     Bare,
 }
 
+/// A capital letter that is a word of its own.
 struct Letter {
-    /// Byte of the letter.
+    /// Byte offset of the letter.
     at: usize,
-    standing: Standing,
-    /// How it hangs on the letter before it.
+    status: LetterStatus,
+    /// How it is joined to the letter before it.
     joined: Option<Joiner>,
-    /// Its sentence takes back what was said: "No, B".
+    /// Its sentence corrects an earlier choice: "No, B".
     corrects: bool,
 }
 
-/// How much of the end of a text is read for a letter that nothing states, in bytes.
-const CLOSING: usize = 1 << 13;
+/// Bytes at the end of a text that are searched for a letter.
+const TAIL_BYTES: usize = 1 << 13;
 
-/// How much of a clause is read for a letter, in bytes.
-const CLAUSE: usize = 512;
+/// Bytes of a clause that are searched for a letter.
+const MAX_CLAUSE_BYTES: usize = 512;
 
-/// The letter a text settles on, or the alternatives it offers.
-pub(super) fn in_prose(text: &str) -> Option<Found<'_>> {
-    let text = closing(text, CLOSING);
+/// The letter that a text selects, or the alternatives it offers.
+pub(super) fn in_prose(text: &str) -> Option<RuleMatch<'_>> {
+    let text = tail(text, TAIL_BYTES);
     let letters = letters(text);
+    // An explicit choice or correction comes first, then the letter that starts the text, then the
+    // only letter that is not denied.
     let chosen = letters
         .iter()
-        .rposition(|letter| letter.standing == Standing::Pointed || letter.corrects)
+        .rposition(|letter| letter.status == LetterStatus::Selected || letter.corrects)
         .or_else(|| leading(text, &letters))
         .or_else(|| only(text, &letters))?;
     Some(found(text, &letters, chosen))
 }
 
-/// The last letter of `rest`, what follows a statement, that takes the statement back: "No, B",
-/// "wait, it is B".
-pub(super) fn correction(rest: &str) -> Option<Found<'_>> {
-    let rest = closing(rest, CLOSING);
+/// The letter of the last correction in `rest`, the text after a statement: "No, B", "wait, it is
+/// B".
+pub(super) fn correction(rest: &str) -> Option<RuleMatch<'_>> {
+    let rest = tail(rest, TAIL_BYTES);
     let letters = letters(rest);
     let chosen = letters.iter().rposition(|letter| letter.corrects)?;
     Some(found(rest, &letters, chosen))
 }
 
-/// The first letter of a clause that follows "the answer is", or the alternatives it opens.
-pub(super) fn in_clause(clause: &str) -> Option<Found<'_>> {
-    const LONGEST: usize = 48;
-    let mut end = clause.len().min(CLAUSE);
+/// The first letter of a clause after "the answer is", or the alternatives that it starts.
+pub(super) fn in_clause(clause: &str) -> Option<RuleMatch<'_>> {
+    const MAX_LETTER_OFFSET: usize = 48;
+    let mut end = clause.len().min(MAX_CLAUSE_BYTES);
     while !clause.is_char_boundary(end) {
         end -= 1;
     }
@@ -67,27 +73,27 @@ pub(super) fn in_clause(clause: &str) -> Option<Found<'_>> {
     let letters = letters(clause);
     let chosen = letters
         .iter()
-        .position(|letter| letter.standing != Standing::Denied)
-        .filter(|chosen| letters[*chosen].at <= LONGEST)
+        .position(|letter| letter.status != LetterStatus::Denied)
+        .filter(|chosen| letters[*chosen].at <= MAX_LETTER_OFFSET)
         .filter(|chosen| !clause[..letters[*chosen].at].contains('\n'));
     if let Some(chosen) = chosen {
         return Some(found(clause, &letters, chosen));
     }
-    // "answer: b": a lower-case letter counts where it is all there is.
+    // "answer: b": a lower-case letter is an answer only if it is the whole clause.
     let alone = clause
         .trim()
         .trim_end_matches(['.', ')'])
         .trim_start_matches('(');
     let lower = alone.len() == 1 && alone.bytes().all(|byte| byte.is_ascii_lowercase());
-    lower.then(|| Found {
+    lower.then(|| RuleMatch {
         text: Cow::Owned(alone.to_uppercase()),
         source: alone,
         rule: Rule::Choice,
     })
 }
 
-/// The letter a short answer names: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`, `C) 5 cm`;
-/// upper case.
+/// The letter of a short answer, in upper case: `C`, `(C)`, `C.`, `\text{C}`, `**C**`, `option C`,
+/// `C) 5 cm`. `None` for other texts.
 #[must_use]
 pub fn letter(answer: &str) -> Option<char> {
     let mut rest = answer.trim();
@@ -114,7 +120,8 @@ pub fn letter(answer: &str) -> Option<char> {
     (ends || option).then(|| first.to_ascii_uppercase())
 }
 
-fn found<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Found<'a> {
+/// The match for a chosen letter and the letters that are joined to it.
+fn found<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> RuleMatch<'a> {
     let mut first = chosen;
     while first > 0 && letters[first].joined.is_some() {
         first -= 1;
@@ -127,7 +134,7 @@ fn found<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Found<'a> {
         last += 1;
     }
     if first == last {
-        return Found::slice(&text[letters[chosen].at..=letters[chosen].at], Rule::Choice);
+        return RuleMatch::slice(&text[letters[chosen].at..=letters[chosen].at], Rule::Choice);
     }
     let mut list = String::new();
     for letter in &letters[first..=last] {
@@ -136,45 +143,46 @@ fn found<'a>(text: &'a str, letters: &[Letter], chosen: usize) -> Found<'a> {
         }
         list.push_str(&text[letter.at..=letter.at]);
     }
-    Found {
+    RuleMatch {
         text: Cow::Owned(list),
         source: &text[letters[first].at..=letters[last].at],
         rule: Rule::Choice,
     }
 }
 
-/// The letter a text opens with, where it mentions no other that is not denied.
+/// The letter that a text starts with, if every other letter is denied.
 fn leading(text: &str, letters: &[Letter]) -> Option<usize> {
     let first = letters.first()?;
     let opens = text[..first.at]
         .chars()
         .all(|c| c.is_whitespace() || "(*[#\"`".contains(c));
-    (opens && first.standing != Standing::Denied).then_some(0)?;
+    (opens && first.status != LetterStatus::Denied).then_some(0)?;
     only(text, letters)
 }
 
-/// The letter that is the only one not denied, or the last of several alternatives.
+/// The only letter that is not denied, or the last of several alternatives. It must be set off,
+/// start the text or be the whole text; a bare capital in prose may be anything.
 fn only(text: &str, letters: &[Letter]) -> Option<usize> {
     let byte = |letter: &Letter| text.as_bytes()[letter.at];
-    let standing = |letter: &&Letter| letter.standing != Standing::Denied;
-    let first = letters.iter().find(standing)?;
+    let is_possible = |letter: &&Letter| letter.status != LetterStatus::Denied;
+    let first = letters.iter().find(is_possible)?;
     let same = letters
         .iter()
-        .filter(standing)
+        .filter(is_possible)
         .all(|letter| byte(letter) == byte(first) || letter.joined.is_some());
-    let set_off = letters.iter().filter(standing).any(|letter| {
-        letter.standing == Standing::Marked
+    let set_off = letters.iter().filter(is_possible).any(|letter| {
+        letter.status == LetterStatus::Delimited
             || text.trim().len() <= 2
             || letter.at == text.len() - text.trim_start().len()
     });
     (same && set_off).then(|| {
         letters
             .iter()
-            .rposition(|letter| letter.standing != Standing::Denied)
+            .rposition(|letter| letter.status != LetterStatus::Denied)
     })?
 }
 
-/// All capital letters that stand alone, in order.
+/// All capital letters that are words of their own, in order.
 fn letters(text: &str) -> Vec<Letter> {
     let bytes = text.as_bytes();
     let mut letters: Vec<Letter> = Vec::new();
@@ -185,7 +193,9 @@ fn letters(text: &str) -> Vec<Letter> {
     {
         let before = text[..at].chars().next_back();
         let after = &text[at + 1..];
-        if before.is_some_and(is_glue) || after.chars().next().is_some_and(is_glue) {
+        if before.is_some_and(is_word_character)
+            || after.chars().next().is_some_and(is_word_character)
+        {
             continue;
         }
         if matches!(before, Some('\\' | '-' | '_' | '^'))
@@ -199,32 +209,34 @@ fn letters(text: &str) -> Vec<Letter> {
             || after.trim().is_empty();
         let joined = letters
             .last()
-            .and_then(|last: &Letter| gap_joiner(&text[last.at + 1..at]));
-        let standing = if joined.is_some() {
-            letters.last().map_or(Standing::Bare, |last| last.standing)
+            .and_then(|last: &Letter| joiner_in_gap(&text[last.at + 1..at]));
+        let status = if joined.is_some() {
+            letters
+                .last()
+                .map_or(LetterStatus::Bare, |last| last.status)
         } else if is_denied(context) || is_refuted(after) {
-            Standing::Denied
-        } else if points(context)
+            LetterStatus::Denied
+        } else if is_selected(context)
             && !after
                 .trim_start_matches([')', ']', '*', '$', ' '])
                 .starts_with(['?', '？'])
         {
-            Standing::Pointed
+            LetterStatus::Selected
         } else if marked {
-            Standing::Marked
+            LetterStatus::Delimited
         } else {
-            Standing::Bare
+            LetterStatus::Bare
         };
         if reads_as_word(bytes[at], after, marked, joined.is_some()) {
             continue;
         }
-        let corrects = standing != Standing::Denied
+        let corrects = status != LetterStatus::Denied
             && joined.is_none()
-            && !asks(after)
-            && takes_back(sentence(text, at));
+            && !is_question(after)
+            && is_retraction(sentence(text, at));
         letters.push(Letter {
             at,
-            standing,
+            status,
             joined,
             corrects,
         });
@@ -232,37 +244,39 @@ fn letters(text: &str) -> Vec<Letter> {
     letters
 }
 
-/// Letters and digits that make a capital part of a word. Scripts without blanks part their words
-/// by themselves.
-fn is_glue(c: char) -> bool {
+/// Whether a character next to a capital makes it part of a word. Scripts without blanks separate
+/// their words from Latin letters by themselves.
+fn is_word_character(c: char) -> bool {
     c.is_alphanumeric() && c < '\u{2e80}'
 }
 
-/// "A" before a lower-case word is an article, "I" a person, unless they are set off or their
-/// sentence goes on after them.
+/// Whether a letter is a word: "A" before a lower-case word is an article and "I" a pronoun, unless
+/// they are set off or joined to another letter.
 fn reads_as_word(letter: u8, after: &str, marked: bool, joined: bool) -> bool {
     let next = after
         .trim_start_matches(' ')
         .split(|c: char| !c.is_alphabetic())
         .next()
         .unwrap_or_default();
+    // "A because …", "A or B", "A isn't …" are letters in spite of the word after them.
     let goes_on = next.starts_with(char::is_lowercase);
     match letter {
         b'I' => !marked && !joined,
         b'A' => {
             !marked
                 && goes_on
-                && !roles(next).no_unit()
+                && !roles(next).never_unit()
                 && roles(next).joiner().is_none()
-                && !roles(next).denies()
+                && !roles(next).negation()
         }
         _ => false,
     }
 }
 
-/// The sentence before a letter, where no more than [`LOOKBACK`] bytes of it stand there.
+/// The start of the sentence of a letter, up to the letter; empty if it is longer than
+/// [`LOOKBACK_BYTES`].
 fn sentence(text: &str, at: usize) -> &str {
-    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK));
+    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK_BYTES));
     let before = &text[start..at];
     match before.rfind(['.', '\n', '!', '?', '。', '！', '？', '—', '…']) {
         Some(cut) => &before[cut..],
@@ -271,29 +285,29 @@ fn sentence(text: &str, at: usize) -> &str {
     }
 }
 
-/// Whether the sentence before a letter opens with a word that takes back what was said, and says
+/// Whether the start of a sentence is a correction: it starts with an interjection and contains
 /// little else.
-fn takes_back(sentence: &str) -> bool {
-    const MOST_WORDS: usize = 7;
+fn is_retraction(sentence: &str) -> bool {
+    const MAX_WORDS: usize = 7;
     let mut words = sentence
         .split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
         .filter(|word| !word.is_empty())
-        .take(MOST_WORDS + 1);
-    // "But wait, B": a joiner or an interjection may come first.
-    let opening = words.by_ref().find(|word| !roles(word).opens());
-    opening.is_some_and(|word| roles(word).interjects()) && words.count() < MOST_WORDS
+        .take(MAX_WORDS + 1);
+    // "But wait, B": an opener may precede the interjection.
+    let opening = words.by_ref().find(|word| !roles(word).opener());
+    opening.is_some_and(|word| roles(word).interjection()) && words.count() < MAX_WORDS
 }
 
-/// Whether the sentence of a letter goes on to a question mark: "Wait, is it B?".
-fn asks(after: &str) -> bool {
-    let end = after.floor_char_boundary(LOOKBACK);
+/// Whether the sentence of a letter ends with a question mark: "Wait, is it B?".
+fn is_question(after: &str) -> bool {
+    let end = after.floor_char_boundary(LOOKBACK_BYTES);
     let mark = after[..end].find(['.', '\n', '!', '?', '。', '！', '？']);
     mark.is_some_and(|mark| after[mark..].starts_with(['?', '？']))
 }
 
-/// The clause before a letter.
+/// The start of the clause of a letter, up to the letter.
 fn context(text: &str, at: usize) -> &str {
-    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK));
+    let start = text.ceil_char_boundary(at.saturating_sub(LOOKBACK_BYTES));
     let clause =
         text[start..at].trim_end_matches(['(', '[', '*', '$', ' ', '"', '`', '“', '「', '\'']);
     let cut = clause
@@ -304,6 +318,7 @@ fn context(text: &str, at: usize) -> &str {
     &clause[cut..]
 }
 
+/// The words of a clause, last word first.
 fn words(clause: &str) -> impl Iterator<Item = &str> {
     clause
         .rsplit(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
@@ -312,12 +327,13 @@ fn words(clause: &str) -> impl Iterator<Item = &str> {
 
 /// Whether one of the last words before a letter denies it.
 fn is_denied(clause: &str) -> bool {
-    const WORDS: usize = 4;
+    const MAX_WORDS: usize = 4;
     words(clause)
-        .take(WORDS)
-        .any(|word| roles(word).denies() || lower(word).ends_with("n't") || ends_in_denial(word))
+        .take(MAX_WORDS)
+        .any(|word| roles(word).negation() || lower(word).ends_with("n't") || ends_in_denial(word))
 }
 
+/// Whether a token of a script without blanks ends with a denial.
 pub(super) fn ends_in_denial(word: &str) -> bool {
     ["不是", "不选", "不可能是", "不能是", "排除", "并非"]
         .iter()
@@ -326,7 +342,7 @@ pub(super) fn ends_in_denial(word: &str) -> bool {
 
 /// Whether the words after a letter refute it: "A is wrong".
 fn is_refuted(after: &str) -> bool {
-    const WORDS: usize = 3;
+    const MAX_WORDS: usize = 3;
     let after = after.trim_start_matches([')', ']', '*', ' ', '$']);
     if ["错", "不对", "不正确"]
         .iter()
@@ -334,7 +350,7 @@ fn is_refuted(after: &str) -> bool {
     {
         return true;
     }
-    let mut end = after.len().min(LOOKBACK);
+    let mut end = after.len().min(LOOKBACK_BYTES);
     while !after.is_char_boundary(end) {
         end -= 1;
     }
@@ -346,7 +362,7 @@ fn is_refuted(after: &str) -> bool {
     if !words.next().is_some_and(|word| roles(word).verb()) {
         return false;
     }
-    words.take(WORDS).any(|word| {
+    words.take(MAX_WORDS).any(|word| {
         matches!(
             &*lower(word),
             "wrong" | "incorrect" | "false" | "not" | "impossible" | "out" | "falsch" | "faux"
@@ -354,9 +370,9 @@ fn is_refuted(after: &str) -> bool {
     })
 }
 
-/// Whether the last word before a letter points at it.
-fn points(clause: &str) -> bool {
-    const POINTERS: &[&str] = &[
+/// Whether the last word before a letter selects it.
+fn is_selected(clause: &str) -> bool {
+    const SELECTORS: &[&str] = &[
         "it's",
         "its",
         "that's",
@@ -395,22 +411,22 @@ fn points(clause: &str) -> bool {
     let Some(word) = words(clause).next() else {
         return false;
     };
-    // Only a word right before the letter points at it.
+    // Only a word directly before the letter selects it.
     if !clause.ends_with(word) {
         return false;
     }
     let word = lower(word);
     roles(&word).verb()
-        || POINTERS.contains(&&*word)
+        || SELECTORS.contains(&&*word)
         || ["选", "选择", "选项", "是", "为", "答案"]
             .iter()
-            .any(|pointer| word.ends_with(pointer))
+            .any(|selector| word.ends_with(selector))
 }
 
-/// How the stretch between two letters joins them.
-fn gap_joiner(gap: &str) -> Option<Joiner> {
-    const LONGEST: usize = 24;
-    if gap.len() > LONGEST {
+/// How the text between two letters joins them; `None` if it contains any other word.
+fn joiner_in_gap(gap: &str) -> Option<Joiner> {
+    const MAX_GAP_BYTES: usize = 24;
+    if gap.len() > MAX_GAP_BYTES {
         return None;
     }
     let mut joiner = None;
@@ -442,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_letter_pointed_at_counts() {
+    fn uses_the_last_selected_letter() {
         for (text, letter) in [
             ("first I thought the correct answer is C", "C"),
             ("It's not A because of that, therefore I think it's B", "B"),
@@ -457,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_that_opens_the_text_counts_if_the_others_are_denied() {
+    fn uses_first_letter_if_the_others_are_denied() {
         assert_eq!(chosen("D. it can't be A or B").as_deref(), Some("D"));
         assert_eq!(chosen("B。不是 A").as_deref(), Some("B"));
         assert_eq!(chosen("B不是 A").as_deref(), Some("B"));
@@ -466,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_stay_alternatives() {
+    fn keeps_alternatives() {
         assert_eq!(
             chosen("It could be (A) or maybe (B).").as_deref(),
             Some("A or B")
@@ -475,7 +491,7 @@ mod tests {
     }
 
     #[test]
-    fn a_later_sentence_that_takes_a_letter_back_counts() {
+    fn applies_later_corrections() {
         for text in [
             "It is A. No, B.",
             "It is A. Wait, B",
@@ -499,13 +515,13 @@ mod tests {
     }
 
     #[test]
-    fn articles_and_persons_are_no_letters() {
+    fn ignores_articles_and_pronouns() {
         assert_eq!(chosen("A dog is what I see"), None);
         assert_eq!(chosen("I do not know."), None);
     }
 
     #[test]
-    fn a_clause_opens_with_its_letter() {
+    fn reads_letter_at_start_of_clause() {
         let first = |clause| in_clause(clause).map(|found| found.text.into_owned());
         assert_eq!(
             first("for sure D, it can't be A or B").as_deref(),
@@ -517,7 +533,7 @@ mod tests {
     }
 
     #[test]
-    fn a_short_answer_names_its_letter() {
+    fn reads_letter_of_short_answer() {
         for answer in [
             "C",
             "(C)",

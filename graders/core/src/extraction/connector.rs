@@ -1,39 +1,50 @@
-//! What connects the name of an answer with its value: "answer: 5", "answer to the question is 5",
-//! a heading above it. Reads no value.
+//! Matches the text between the name of an answer and its value: the colon of "answer: 5", the
+//! words of "answer to the question is 5", the line break after a heading. Does not read the value.
 
 use super::characters::{is_mark, is_spaced};
-use super::words::roles;
+use super::word_roles::roles;
 
-/// Most words between an answer's name and its verb.
-const MOST_BETWEEN: usize = 14;
+/// Words between the name of an answer and its verb, at most.
+const MAX_WORDS_BETWEEN: usize = 14;
 
-/// How a name was connected with what follows.
+/// How the name of an answer is connected to its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum Connector {
+    /// "Answer: 5", "answer = 5".
     Colon,
+    /// "the answer is 5".
     Verb,
+    /// The value follows on the next line or directly: "### Answer", "उत्तर 67 है".
     Heading,
 }
 
-/// What follows the connector after a name, with blank space and emphasis cut; `None` where the
-/// name is not connected.
+/// Returns what follows the connector after a name, without leading white space and emphasis;
+/// `None` if the name is not connected to anything.
 ///
-/// `direct` allows a value right after the name.
-pub(super) fn after_connector(after: &str, opens_line: bool, direct: bool) -> Option<(&str, How)> {
+/// `opens_line` is set if the name starts its line, which makes it a heading. `direct` permits a
+/// value right after the name.
+pub(super) fn after_connector(
+    after: &str,
+    opens_line: bool,
+    direct: bool,
+) -> Option<(&str, Connector)> {
     let named = after.trim_start_matches(['*', '_', '`', ' ', '\u{a0}', ')', ']']);
     let rest = after_parenthesis(named);
+    // "Answer (5)": nothing follows the parenthesis, so it contains the value.
     if direct && rest.len() < named.len() && rest.trim_end_matches('.').trim().is_empty() {
-        return Some((named, How::Heading));
+        return Some((named, Connector::Heading));
     }
+    // A colon is unambiguous and is tested before the words.
     if let Some(value) = rest.strip_prefix([':', '：', '=']) {
-        return Some((value_start(value), How::Colon));
+        return Some((value_start(value), Connector::Colon));
     }
     if opens_line && (rest.starts_with('\n') || rest.starts_with("\r\n")) {
-        return Some((value_start(rest), How::Heading));
+        return Some((value_start(rest), Connector::Heading));
     }
-    // Sentences end before a verb does: only a short stretch of this sentence may stand between.
+    // Search the verb among the next words of this sentence. Any character that cannot be part of a
+    // word, such as a full stop, ends the search.
     let mut at = 0;
-    for word_index in 0..MOST_BETWEEN {
+    for word_index in 0..MAX_WORDS_BETWEEN {
         let tail = &rest[at..];
         let blank = tail.len() - tail.trim_start_matches([' ', '*', '_', ',', '，']).len();
         let tail = &tail[blank..];
@@ -45,34 +56,39 @@ pub(super) fn after_connector(after: &str, opens_line: bool, direct: bool) -> Op
             let word = &tail[..length];
             let after_word = &tail[length..];
             if roles(word).verb() {
-                return Some((value_start(after_word), How::Verb));
+                return Some((value_start(after_word), Connector::Verb));
             }
+            // The sentence ends here.
             if length == 0 {
                 return None;
             }
             if word_index == 0 && !roles(word).between() {
-                // Languages that put the verb last state the value right after the name.
+                // Languages that put the verb last state the value right after the name: "उत्तर 67
+                // है". In other cases the first word must be one that connects: "the answer to …",
+                // but not "the answer Bob gave".
                 let value = word.starts_with(|c: char| c.is_ascii_digit() || c == '$' || c == '\\');
-                return (direct && value).then(|| (value_start(rest), How::Heading));
+                return (direct && value).then(|| (value_start(rest), Connector::Heading));
             }
             if let Some(value) = after_word.strip_prefix([':', '：']) {
-                return Some((value_start(value), How::Colon));
+                return Some((value_start(value), Connector::Colon));
             }
             at += blank + length;
         } else {
             let verb = ideographic_verb(tail)?;
-            return Some((value_start(&tail[verb..]), How::Verb));
+            return Some((value_start(&tail[verb..]), Connector::Verb));
         }
     }
     None
 }
 
-/// Length of a verb at the start of text without blanks, with what may stand before it: "应该是".
+/// Length of the verb at the start of a text without blanks, with the words that may precede it:
+/// "应该是".
 fn ideographic_verb(tail: &str) -> Option<usize> {
-    const LONGEST: usize = 6;
+    /// In characters.
+    const MAX_LENGTH: usize = 6;
     let mut found = None;
     let ends = tail.char_indices().map(|(at, _)| at).chain([tail.len()]);
-    for end in ends.skip(1).take(LONGEST) {
+    for end in ends.skip(1).take(MAX_LENGTH) {
         let word = &tail[..end];
         if roles(word).verb() {
             found = Some(end);
@@ -85,6 +101,7 @@ fn ideographic_verb(tail: &str) -> Option<usize> {
     found
 }
 
+/// The rest of `word` after a word that may precede a verb.
 fn prefix_between(word: &str) -> Option<&str> {
     word.char_indices()
         .skip(1)
@@ -93,16 +110,17 @@ fn prefix_between(word: &str) -> Option<&str> {
         .map(|(_, tail)| tail)
 }
 
-/// Skips "(in cm)" after a name.
+/// Skips a short parenthesis after a name: "(in cm)".
 fn after_parenthesis(rest: &str) -> &str {
-    const LONGEST: usize = 40;
+    /// In characters.
+    const MAX_LENGTH: usize = 40;
     let close = match rest.chars().next() {
         Some('(') => ')',
         Some('（') => '）',
         _ => return rest,
     };
     rest.char_indices()
-        .take(LONGEST)
+        .take(MAX_LENGTH)
         .take_while(|(_, c)| *c != '\n')
         .find(|(_, c)| *c == close)
         .map_or(rest, |(at, _)| {
@@ -110,12 +128,13 @@ fn after_parenthesis(rest: &str) -> &str {
         })
 }
 
+/// Skips white space, emphasis and marks of headings before a value.
 fn value_start(value: &str) -> &str {
     let mut rest = value;
     loop {
         let before = rest.len();
         rest = rest.trim_start();
-        // Emphasis and headings, but never the star or sign of an expression.
+        // A single star or a sign may belong to an expression and stays.
         rest = rest.strip_prefix("**").unwrap_or(rest);
         rest = rest.strip_prefix("__").unwrap_or(rest);
         rest = rest.trim_start_matches([':', '：', '#', '>']);

@@ -1,12 +1,14 @@
-//! Display maths as an answer: of several lines the one that counts. Looks for none.
+//! Reduces display maths to an answer. A derivation over several lines is reduced to its last right
+//! side. Does not search for display maths.
 
 use std::borrow::Cow;
 
 use super::maths_spans;
 use super::trim::tidy;
 
-/// Display maths as one answer: of several lines the right side of the last, or all of them where
-/// each is an equation.
+/// Display maths as one answer and its source. Of several lines it is the right side of the last
+/// (`a &= 2 \\ &= 5` is `5`), or all lines as a list if each is an equation (`x &= 1 \\ y &= 2`).
+/// `None` without a letter, digit or symbol of a value.
 pub(super) fn answer(inner: &str) -> Option<(Cow<'_, str>, &str)> {
     let inner = only_environment(tidy(inner));
     if !inner
@@ -15,7 +17,7 @@ pub(super) fn answer(inner: &str) -> Option<(Cow<'_, str>, &str)> {
     {
         return None;
     }
-    // Line breaks inside another environment belong to it.
+    // Line breaks and `&` inside a nested environment, such as a matrix, belong to it.
     if inner.contains("\\begin") || !(inner.contains("\\\\") || inner.contains('&')) {
         return Some((Cow::Borrowed(inner), inner));
     }
@@ -26,6 +28,7 @@ pub(super) fn answer(inner: &str) -> Option<(Cow<'_, str>, &str)> {
         .collect();
     let last = rows.last()?;
     let bare = last.trim_start_matches(['&', ' ']);
+    // A line that starts with `=` continues the line before it: only its right side is the answer.
     if let Some(right) = bare.strip_prefix('=') {
         let right = tidy(right.trim_start_matches(['&', ' ']));
         return Some((without_ampersands(right), right));
@@ -44,7 +47,7 @@ pub(super) fn answer(inner: &str) -> Option<(Cow<'_, str>, &str)> {
     Some((Cow::Owned(list), inner))
 }
 
-/// What an environment that only displays holds.
+/// The content of a display environment (`align` and the like); other maths is returned unchanged.
 fn only_environment(inner: &str) -> &str {
     match maths_spans::spans(inner).as_slice() {
         [span] if span.display && span.start == 0 && span.end == inner.len() => {

@@ -1,6 +1,7 @@
-//! Bold text: `**…**` and `__…__` on one line. Tells a value from a label such as "**Step 3:**".
+//! Bold text: `**…**` and `__…__` within one line. Distinguishes values from labels such as "**Step
+//! 3:**".
 
-/// Bold stretches of `paragraph` that are no label, in order: the text between the marks.
+/// The bold texts of `paragraph` that are not labels, in order and without their marks.
 pub(super) fn bold(paragraph: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for line in paragraph.lines() {
@@ -24,8 +25,10 @@ fn on_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
         let padded = inner.is_empty()
             || inner.starts_with(char::is_whitespace)
             || inner.ends_with(char::is_whitespace);
+        // Markdown requires that marks touch their text. "2 ** 3 ** 4" contains powers, not
+        // emphasis.
         if padded {
-            // The second mark may open the next stretch.
+            // The second mark may open the next bold text.
             from = start + length.max(1).min(line.len() - start);
             while !line.is_char_boundary(from) {
                 from += 1;
@@ -42,6 +45,8 @@ fn on_line<'a>(line: &'a str, mark: &str, found: &mut Vec<&'a str>) {
     }
 }
 
+/// Whether bold text is a label: it ends with or is followed by a colon ("**Step 3:**",
+/// "**结论**："), or numbers a line that continues ("**1.** Add them").
 fn is_label(inner: &str, after: &str, opens_line: bool) -> bool {
     let numbered = inner
         .trim_end_matches(['.', ')'])
@@ -58,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_no_values() {
+    fn ignores_labels_and_powers() {
         assert_eq!(bold("**Step 3:** add **5** and **6**."), ["5", "6"]);
         assert_eq!(bold("1. **结论**：总共有 **99颗** 弹珠"), ["99颗"]);
         assert_eq!(bold("**1.** Add them"), Vec::<&str>::new());

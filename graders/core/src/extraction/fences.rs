@@ -1,31 +1,31 @@
-//! Fenced blocks, as Markdown has them, read as loosely as models write them.
+//! Fenced blocks of Markdown, parsed as loosely as models write them.
 
 use std::ops::Range;
 
 /// A line of three or more backticks or tildes.
 #[derive(Debug, Clone)]
 pub struct Fence<'a> {
-    /// The line with its end, in bytes of the text.
+    /// Byte range of the line in the text, with its line break.
     pub line: Range<usize>,
     mark: char,
     length: usize,
     indent: usize,
-    /// What stands behind the marks, trimmed.
+    /// The info string: the trimmed text after the marks.
     pub info: &'a str,
 }
 
-/// What stands between two fences.
+/// A fenced block.
 #[derive(Debug, Clone)]
 pub struct Block<'a> {
-    /// What stands behind the opening marks, trimmed: as a rule the name of a language.
+    /// The info string of the opening fence, usually the name of a language.
     pub info: &'a str,
-    /// Blanks before the opening marks, as in a list.
+    /// Blanks before the opening fence, for example of a block in a list.
     pub indent: usize,
-    /// The text between, in bytes of the whole.
+    /// Byte range of the content in the text.
     pub inside: Range<usize>,
 }
 
-/// Every line of a text that may open or close a block.
+/// Returns every line of `text` that may open or close a block.
 #[must_use]
 pub fn fences(text: &str) -> Vec<Fence<'_>> {
     let mut start = 0;
@@ -52,8 +52,8 @@ pub fn fences(text: &str) -> Vec<Fence<'_>> {
     found
 }
 
-/// Pairs fences: a block ends at a bare fence of its own mark, at least as long; one that never
-/// ends goes to the end of the text.
+/// Pairs fences into blocks. A block ends at a fence with the same mark, at least the same length
+/// and no info string. An unclosed block ends at `end`, the end of the text.
 #[must_use]
 pub fn blocks<'a>(fences: &[Fence<'a>], end: usize) -> Vec<Block<'a>> {
     let mut found = Vec::new();
@@ -87,7 +87,7 @@ pub fn blocks<'a>(fences: &[Fence<'a>], end: usize) -> Vec<Block<'a>> {
     found
 }
 
-/// The text without the indentation of its opening fence, as in a list.
+/// Removes the indentation of the opening fence from every line of `text`.
 #[must_use]
 pub fn outdented(text: &str, indent: usize) -> String {
     if indent == 0 {

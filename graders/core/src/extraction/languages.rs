@@ -1,30 +1,33 @@
-//! The words that say where an answer is, by language, in one table. Scans nothing and decides
-//! nothing: [`words`](super::words) looks a word up in it.
+//! The words that introduce an answer, by language, in one table. Contains no logic;
+//! [`word_roles`](super::word_roles) looks words up in it.
 
-/// Words of one language. All are lower case; a blank matches any blank space.
+/// Words of one language, in lower case.
 pub(super) struct Language {
-    /// Code and English name, as a task may give them.
+    /// Code and English name, as a task may specify them.
     pub(super) names: &'static [&'static str],
-    /// What an answer is called: "the *answer* is 5", "*答案*：5".
+    /// Names of an answer: "the *answer* is 5", "*答案*：5".
     pub(super) answer: &'static [&'static str],
-    /// The same, too short to be safe unless the language is known: "*R*: 5".
+    /// Names that are too short to be safe unless the language is known: "*R*: 5".
     pub(super) answer_if_known: &'static [&'static str],
     /// Verbs between the name and the value: "the answer *is* 5".
     pub(super) verb: &'static [&'static str],
-    /// Words that may stand between name and verb: "the answer *to the question* is 5".
+    /// Words that may be between name and verb: "the answer *to the question* is 5".
     pub(super) between: &'static [&'static str],
-    /// Words before a value that are no part of it: "is *approximately* 5".
+    /// Words before a value that are not part of it: "is *approximately* 5".
     pub(super) before_value: &'static [&'static str],
-    /// Words that open a conclusion, or name it: "*therefore* …", "the *result* …".
+    /// Words that start or name a conclusion: "*therefore* …", "the *result* …".
     pub(super) conclusion: &'static [&'static str],
-    /// "It is *not* B."
+    /// Negations: "It is *not* B."
     pub(super) not: &'static [&'static str],
+    /// Conjunctions between answers that apply together.
     pub(super) and: &'static [&'static str],
+    /// Conjunctions between alternatives.
     pub(super) or: &'static [&'static str],
-    /// Words that follow a number and are not its unit: "5 *because* …".
-    pub(super) no_unit: &'static [&'static str],
+    /// Words that may follow a number but are not its unit: "5 *because* …".
+    pub(super) never_unit: &'static [&'static str],
 }
 
+/// The languages in which answers are recognised.
 pub(super) const LANGUAGES: &[Language] = &[
     Language {
         names: &["en", "english"],
@@ -128,7 +131,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         ],
         and: &["and"],
         or: &["or"],
-        no_unit: &[
+        never_unit: &[
             "a",
             "an",
             "the",
@@ -245,7 +248,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["不是", "不", "非", "没有", "并非"],
         and: &["和", "与", "與", "以及", "及"],
         or: &["或", "或者", "或是"],
-        no_unit: &[],
+        never_unit: &[],
     },
     Language {
         names: &["fr", "french"],
@@ -283,7 +286,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["non", "pas", "ne", "n'est", "ni"],
         and: &["et"],
         or: &["ou"],
-        no_unit: &[
+        never_unit: &[
             "est", "sont", "de", "des", "du", "le", "la", "les", "un", "une", "à", "pour", "par",
             "que", "qui", "donc", "car", "mais", "avec", "dans", "en", "il", "elle", "sur", "fois",
             "ans,", "chacun", "au", "aux", "ce", "cette", "si", "alors", "plus", "moins", "ne",
@@ -322,7 +325,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["nicht", "kein", "keine", "weder", "nie"],
         and: &["und"],
         or: &["oder"],
-        no_unit: &[
+        never_unit: &[
             "ist",
             "sind",
             "der",
@@ -393,7 +396,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["no", "ni", "nunca"],
         and: &["y", "e"],
         or: &["o", "u"],
-        no_unit: &[
+        never_unit: &[
             "es", "son", "de", "del", "el", "la", "los", "las", "un", "una", "por", "para", "que",
             "pero", "con", "en", "porque", "cada", "más", "menos", "si", "entonces", "al", "se",
             "y", "o", "e", "u",
@@ -420,7 +423,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["não", "nem", "nunca"],
         and: &["e"],
         or: &["ou"],
-        no_unit: &[
+        never_unit: &[
             "é", "são", "do", "da", "dos", "das", "um", "uma", "que", "mas", "com", "em", "mais",
             "cada",
         ],
@@ -454,7 +457,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["non", "né", "mai"],
         and: &["e", "ed"],
         or: &["o", "oppure"],
-        no_unit: &[
+        never_unit: &[
             "è", "sono", "di", "del", "il", "lo", "gli", "che", "ma", "con", "più", "meno", "per",
         ],
     },
@@ -469,7 +472,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["не", "нет", "ни"],
         and: &["и"],
         or: &["или"],
-        no_unit: &[
+        never_unit: &[
             "и",
             "или",
             "так",
@@ -496,7 +499,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["ليس", "ليست", "لا", "غير"],
         and: &["و"],
         or: &["أو"],
-        no_unit: &[],
+        never_unit: &[],
     },
     Language {
         names: &["hi", "hindi"],
@@ -509,7 +512,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["नहीं", "न"],
         and: &["और"],
         or: &["या"],
-        no_unit: &[],
+        never_unit: &[],
     },
     Language {
         names: &["ja", "japanese"],
@@ -522,7 +525,7 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["ではない", "ない"],
         and: &["と", "および"],
         or: &["または", "か"],
-        no_unit: &[],
+        never_unit: &[],
     },
     Language {
         names: &["ko", "korean"],
@@ -535,6 +538,6 @@ pub(super) const LANGUAGES: &[Language] = &[
         not: &["아니다", "아닌"],
         and: &["와", "과", "그리고"],
         or: &["또는"],
-        no_unit: &[],
+        never_unit: &[],
     },
 ];

@@ -1,12 +1,12 @@
-//! Where maths stands in prose: `$…$`, `$$…$$`, `\(…\)`, `\[…\]`, environments; and which `$` are
-//! money. Reads no maths.
+//! Finds maths in prose: `$…$`, `$$…$$`, `\(…\)`, `\[…\]` and environments. Distinguishes dollars
+//! that delimit maths from prices. Does not read the maths.
 //!
-//! Delimiters are collected in one pass and matched in a second, each knowing the next of every
-//! kind, so unclosed ones cost nothing.
+//! Delimiters are collected in one pass and matched in a second. Each knows the next delimiter of
+//! every kind, so an unclosed one costs nothing.
 
-use super::words::roles;
+use super::word_roles::roles;
 
-/// One stretch of maths.
+/// One piece of delimited maths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Span {
     /// First byte of the opening delimiter.
@@ -17,20 +17,20 @@ pub(super) struct Span {
     pub(super) inner_start: usize,
     /// First byte of the closing delimiter.
     pub(super) inner_end: usize,
-    /// Set apart from the line, not part of it.
+    /// Display maths, as opposed to inline maths.
     pub(super) display: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DelimiterKind {
     Dollar,
     Dollars,
     ParenOpen,
     ParenClose,
     BracketOpen,
     BracketClose,
-    /// `\begin{…}` of an environment that closes at the delimiter of this index; whether it stands
-    /// apart from the line.
+    /// `\begin{…}` of an environment: index of the delimiter that closes it, and whether it is a
+    /// display environment.
     Begin(usize, bool),
     End,
     Blank,
@@ -38,12 +38,12 @@ enum Kind {
 
 #[derive(Debug, Clone, Copy)]
 struct Delimiter {
-    kind: Kind,
+    kind: DelimiterKind,
     start: usize,
     end: usize,
 }
 
-/// Environments that set maths apart from the line.
+/// Environments that only display their content. Others, such as a matrix, are part of the maths.
 const DISPLAYS: &[&str] = &[
     "align",
     "align*",
@@ -61,9 +61,10 @@ const DISPLAYS: &[&str] = &[
     "split",
 ];
 
+/// No delimiter of this kind follows.
 const NONE: usize = usize::MAX;
 
-/// All maths of `text`, in order, none inside another.
+/// All maths of `text`, in order. Spans do not overlap.
 pub(super) fn spans(text: &str) -> Vec<Span> {
     if !text.contains(['$', '\\']) {
         return Vec::new();
@@ -76,23 +77,24 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
         let mark = marks[at];
         let after = &next[at];
         let (close, display) = match mark.kind {
-            Kind::Dollars => (after.dollars, true),
-            Kind::BracketOpen => (after.bracket, true),
-            Kind::ParenOpen if after.paren < after.blank => (after.paren, false),
-            Kind::Dollar if after.dollar < after.blank => {
+            DelimiterKind::Dollars => (after.dollars, true),
+            DelimiterKind::BracketOpen => (after.bracket, true),
+            // Inline maths ends with its paragraph; display maths may contain blank lines.
+            DelimiterKind::ParenOpen if after.paren < after.blank => (after.paren, false),
+            DelimiterKind::Dollar if after.dollar < after.blank => {
                 let close = marks[after.dollar];
                 let inner = &text[mark.end..close.start];
                 let maths = !is_money(inner, &text[close.end..]);
                 (if maths { after.dollar } else { NONE }, false)
             }
-            Kind::Begin(close, display) => (close, display),
+            DelimiterKind::Begin(close, display) => (close, display),
             _ => (NONE, false),
         };
         if close == NONE {
             at += 1;
             continue;
         }
-        let whole_environment = matches!(mark.kind, Kind::Begin(_, false));
+        let whole_environment = matches!(mark.kind, DelimiterKind::Begin(_, false));
         let closing = marks[close];
         spans.push(Span {
             start: mark.start,
@@ -114,6 +116,7 @@ pub(super) fn spans(text: &str) -> Vec<Span> {
     spans
 }
 
+/// All delimiters of `text`, with each `\begin` matched to its `\end`.
 fn delimiters(text: &str) -> Vec<Delimiter> {
     let bytes = text.as_bytes();
     let mut marks: Vec<Delimiter> = Vec::new();
@@ -124,37 +127,37 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
             b'$' => {
                 let run = bytes[at..].iter().take_while(|b| **b == b'$').count();
                 match run {
-                    1 => (Some(Kind::Dollar), 1),
-                    2 => (Some(Kind::Dollars), 2),
-                    // `$$$$` is an empty display; longer runs delimit nothing.
+                    1 => (Some(DelimiterKind::Dollar), 1),
+                    2 => (Some(DelimiterKind::Dollars), 2),
+                    // `$$$$` is an empty display; longer runs are not delimiters either.
                     _ => (None, run),
                 }
             }
             b'\\' => match bytes.get(at + 1) {
-                Some(b'(') => (Some(Kind::ParenOpen), 2),
-                Some(b')') => (Some(Kind::ParenClose), 2),
-                Some(b'[') => (Some(Kind::BracketOpen), 2),
-                Some(b']') => (Some(Kind::BracketClose), 2),
+                Some(b'(') => (Some(DelimiterKind::ParenOpen), 2),
+                Some(b')') => (Some(DelimiterKind::ParenClose), 2),
+                Some(b'[') => (Some(DelimiterKind::BracketOpen), 2),
+                Some(b']') => (Some(DelimiterKind::BracketClose), 2),
                 Some(b'b') => match environment(text, at, "\\begin{") {
                     Some((name, length)) => {
                         begins.push((marks.len(), name));
                         let apart = DISPLAYS.contains(&name);
-                        (Some(Kind::Begin(NONE, apart)), length)
+                        (Some(DelimiterKind::Begin(NONE, apart)), length)
                     }
                     None => (None, 1),
                 },
                 Some(b'e') => match environment(text, at, "\\end{") {
                     Some((name, length)) => {
                         let close = marks.len();
-                        // Only the innermost open environment can close; a stray end closes
+                        // Only the innermost open environment can be closed; a stray `\end` closes
                         // nothing.
                         if begins.last().is_some_and(|(_, open)| *open == name)
                             && let Some((open, _)) = begins.pop()
-                            && let Kind::Begin(_, apart) = marks[open].kind
+                            && let DelimiterKind::Begin(_, apart) = marks[open].kind
                         {
-                            marks[open].kind = Kind::Begin(close, apart);
+                            marks[open].kind = DelimiterKind::Begin(close, apart);
                         }
-                        (Some(Kind::End), length)
+                        (Some(DelimiterKind::End), length)
                     }
                     None => (None, 1),
                 },
@@ -168,7 +171,7 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
                     .take_while(|b| matches!(b, b' ' | b'\t' | b'\r'))
                     .count();
                 if line.get(blank) == Some(&b'\n') {
-                    (Some(Kind::Blank), blank + 1)
+                    (Some(DelimiterKind::Blank), blank + 1)
                 } else {
                     (None, blank + 1)
                 }
@@ -187,18 +190,18 @@ fn delimiters(text: &str) -> Vec<Delimiter> {
     marks
 }
 
-/// Name and length of `\begin{name}` or `\end{name}` at `at`.
+/// Name of the environment and length of `\begin{name}` or `\end{name}` at `at`.
 fn environment<'a>(text: &'a str, at: usize, head: &str) -> Option<(&'a str, usize)> {
-    const LONGEST_NAME: usize = 16;
+    const MAX_NAME_BYTES: usize = 16;
     let name = text[at..].strip_prefix(head)?;
     let length = name
         .bytes()
-        .take(LONGEST_NAME)
+        .take(MAX_NAME_BYTES)
         .position(|byte| byte == b'}')?;
     Some((&name[..length], head.len() + length + 1))
 }
 
-/// Index of the next delimiter of each closing kind.
+/// Index of the next delimiter of each closing kind, or [`NONE`].
 #[derive(Clone, Copy)]
 struct Next {
     dollar: usize,
@@ -208,6 +211,7 @@ struct Next {
     blank: usize,
 }
 
+/// For each delimiter, the next delimiters after it.
 fn next_of_each(marks: &[Delimiter]) -> Vec<Next> {
     let mut next = Next {
         dollar: NONE,
@@ -220,31 +224,36 @@ fn next_of_each(marks: &[Delimiter]) -> Vec<Next> {
     for (index, mark) in marks.iter().enumerate().rev() {
         all[index] = next;
         match mark.kind {
-            Kind::Dollar => next.dollar = index,
-            Kind::Dollars => next.dollars = index,
-            Kind::ParenClose => next.paren = index,
-            Kind::BracketClose => next.bracket = index,
-            Kind::Blank => next.blank = index,
-            Kind::ParenOpen | Kind::BracketOpen | Kind::Begin(..) | Kind::End => {}
+            DelimiterKind::Dollar => next.dollar = index,
+            DelimiterKind::Dollars => next.dollars = index,
+            DelimiterKind::ParenClose => next.paren = index,
+            DelimiterKind::BracketClose => next.bracket = index,
+            DelimiterKind::Blank => next.blank = index,
+            DelimiterKind::ParenOpen
+            | DelimiterKind::BracketOpen
+            | DelimiterKind::Begin(..)
+            | DelimiterKind::End => {}
         }
     }
     all
 }
 
-/// Whether `inner`, between two `$`, is prose: then the first `$` is money, or stands alone.
+/// Whether `inner`, the text between two `$`, is prose. Then the first `$` is a currency sign or a
+/// stray one.
 fn is_money(inner: &str, after: &str) -> bool {
     if inner.trim().is_empty() {
         return true;
     }
     let amount = inner.starts_with(|c: char| c.is_ascii_digit());
     let next_amount = after.starts_with(|c: char| c.is_ascii_digit());
-    // "$5 and $6": an amount, then the blank before the next one.
+    // "$5 and $6": the text between the dollars is an amount and ends with a blank.
     if amount && inner.ends_with(char::is_whitespace) && (next_amount || has_word(inner)) {
         return true;
     }
     prose_words(inner) >= 2
 }
 
+/// Whether the text contains two adjacent lower-case letters and no command.
 fn has_word(inner: &str) -> bool {
     !inner.contains('\\')
         && inner
@@ -253,8 +262,8 @@ fn has_word(inner: &str) -> bool {
             .any(|pair| pair.iter().all(u8::is_ascii_lowercase))
 }
 
-/// Words of prose in `maths`: lower-case words that are no command, no function and no text inside
-/// a command.
+/// Number of prose words in `maths`: words of at least three letters, lower-case after the first,
+/// that are not a command, a function or text inside a command.
 fn prose_words(maths: &str) -> usize {
     let bytes = maths.as_bytes();
     let mut words = 0;
@@ -316,13 +325,13 @@ mod tests {
     }
 
     #[test]
-    fn every_delimiter_is_known() {
+    fn finds_every_delimiter() {
         let text = r"a $1$ b $$2$$ c \(3\) d \[4\] e \begin{align*}5\end{align*}";
         assert_eq!(inner(text), ["1", "2", "3", "4", "5"]);
     }
 
     #[test]
-    fn money_is_no_maths() {
+    fn ignores_dollar_amounts() {
         assert!(inner("She has $10,200 + $255 = $10,455. So the answer is").is_empty());
         assert_eq!(inner("It costs $5 and $6, so $x = 11$."), ["x = 11"]);
         assert!(inner("how many $? just about 1$").is_empty());
@@ -330,13 +339,13 @@ mod tests {
     }
 
     #[test]
-    fn inline_maths_ends_with_its_paragraph_and_display_does_not() {
+    fn ends_inline_maths_but_not_display_maths_at_a_blank_line() {
         assert!(inner("a $x\n\ny$").is_empty());
         assert_eq!(inner("$$\n9\n\n$$"), ["9"]);
     }
 
     #[test]
-    fn an_environment_keeps_its_name_unless_it_only_displays() {
+    fn keeps_environments_except_display_environments() {
         let matrix = r"\begin{pmatrix}1\\2\end{pmatrix}";
         assert_eq!(inner(matrix), [matrix]);
         assert_eq!(

@@ -1,8 +1,7 @@
-//! Answer extraction: from a completion to the one span that is its answer. Judges nothing: whether
-//! the answer is right is the grader's affair, and text is handed over as written, cleaned only of
-//! what surrounds it.
+//! Answer extraction: reduces a completion to the one span that is its answer. Does not judge the
+//! answer. The text is returned as written, without delimiters, emphasis and closing punctuation.
 //!
-//! Reasoning is cut first ([`reasoning`]). Then the first rule that finds something decides:
+//! Reasoning is removed first ([`reasoning`]). Then the first rule that matches decides:
 //!
 //! 1. the last `\boxed{…}`, or the series of boxes that ends in it ([`Rule::Boxed`],
 //!    [`Rule::BoxedList`]);
@@ -10,88 +9,96 @@
 //! 3. the last `#### …` that is not a heading ([`Rule::Hashes`]);
 //! 4. the last statement such as "the answer is …", in the languages of the phrase table
 //!    ([`Rule::Stated`]);
-//! 5. where the task is multiple choice, the last letter the text settles on ([`Rule::Choice`]);
-//! 6. a text that is nothing but an expression ([`Rule::Whole`]);
+//! 5. for multiple choice, the last letter that the text selects ([`Rule::Choice`]);
+//! 6. a text that consists of one expression ([`Rule::Whole`]);
 //! 7. bold text, then display maths, in the last paragraph ([`Rule::Bold`], [`Rule::DisplayMath`]);
-//! 8. the last stand-alone expression or number ([`Rule::LastExpression`], [`Rule::LastNumber`]).
+//! 8. the last expression or number of the text that is not part of a word
+//!    ([`Rule::LastExpression`], [`Rule::LastNumber`]).
 //!
-//! A box decides even where a later sentence says something else. What marks no answer is taken
-//! back by a sentence that says so ("Wait, that's wrong"), and then what stands after it is read.
-//! An answer that offers alternatives keeps all of them in its text ("5 or 6"), so that no grader
-//! can mistake it for one of them; so does a value in prose that its words make a bound, a range or
-//! part of a sum ("less than 7"). A sign in words becomes a sign ("minus 7" is `-7`), a denied or
-//! only supposed value is none, and a letter after a number in prose is its unit ("46 g" is
-//! `46\text{ g}`). Every scanner reads its input a bounded number of times.
+//! The order follows how explicit a rule is. Models are told to box or tag their answer, so a box
+//! decides even if a later sentence contradicts it. An answer without a box, tag or `####` is
+//! retracted by a sentence that says so ("Wait, that's wrong"); only the text after that sentence
+//! is read.
 //!
-//! Boxes, tags and `####` are looked for in the whole text. Rules 4 to 8 read words, which costs
-//! more, and read no more than the last 64 KiB of what is visible: who writes more than that after
-//! an answer has not concluded with it.
+//! The extracted text keeps whatever changes the meaning of a value, so that no grader can mistake
+//! it for the bare value:
+//! - alternatives stay together: "5 or 6";
+//! - a bound, a range or a part of a sum keeps its words: "less than 7";
+//! - a sign in words becomes a sign: "minus 7" is `-7`;
+//! - a letter after a number in prose is a unit: "46 g" is `46\text{ g}`;
+//! - a negated or hypothetical value is not extracted.
+//!
+//! Every scanner reads its input a bounded number of times.
+//!
+//! Boxes, tags and `####` are searched in the whole visible text. Rules 4 to 8 analyse words, which
+//! costs more, and read only the last 64 KiB. A text that continues for longer after an answer does
+//! not conclude with it.
 
 mod boxed;
 mod characters;
 pub mod choice;
-mod clause;
+mod conclusion;
 mod connector;
 mod display;
 mod emphasis;
 pub mod fences;
 mod languages;
-mod last;
+mod main_clause;
 mod maths_spans;
 mod phrases;
-mod qualify;
+mod qualifiers;
 mod quantity;
 pub mod reasoning;
 mod retraction;
-mod runs;
 mod series;
-mod stated;
+mod statement;
 mod tags;
 mod tokens;
 mod trim;
-mod words;
+mod value_runs;
+mod word_roles;
 
 #[cfg(test)]
-mod laws;
+mod properties;
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// How much of the end of a text may hold an answer that nothing marks, in bytes.
-const CLOSING: usize = 1 << 16;
+/// Bytes at the end of a text that rules 4 to 8 read.
+const TAIL_BYTES: usize = 1 << 16;
 
-/// Which places of a completion may hold the answer.
+/// Which parts of a completion may contain the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// All rules, first that fires.
+    /// All rules, in order; the first match decides.
     #[default]
     Auto,
     /// Boxes only.
     Boxed,
-    /// The text after the last reasoning block, all of it.
+    /// The whole text after the last reasoning block.
     Whole,
 }
 
-/// What the extraction may know about the task.
+/// What is known about the task and the completion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Options<'a> {
-    /// Which places count.
+    /// Where to look for the answer.
     pub mode: Mode,
-    /// The completion starts inside reasoning, because the prompt ended with `<think>`.
+    /// The completion starts inside reasoning because the prompt ended with `<think>`.
     pub think_open: bool,
-    /// The task is multiple choice: letters in prose count.
+    /// The task is multiple choice, so letters in prose may be answers.
     pub choices: bool,
-    /// Language of the completion (`fr` or `french`), where known. Turns on phrases that are too
-    /// short to be safe elsewhere.
+    /// Language of the completion (`fr` or `french`), if known. Enables phrases that are too short
+    /// to be safe in other languages.
     pub language: Option<&'a str>,
 }
 
-/// Which rule found the answer.
+/// The rule that found the answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Rule {
     /// The last box.
     Boxed,
-    /// Several boxes of one sentence.
+    /// Several boxes that form a list.
     BoxedList,
     /// `<answer>…</answer>`.
     AnswerTag,
@@ -99,7 +106,7 @@ pub enum Rule {
     Hashes,
     /// "The answer is …".
     Stated,
-    /// A letter in the prose of a multiple-choice answer.
+    /// A letter in prose, for multiple choice.
     Choice,
     /// Bold text in the last paragraph.
     Bold,
@@ -114,7 +121,7 @@ pub enum Rule {
 }
 
 impl Rule {
-    /// Stable name, as evidence shows it.
+    /// The stable name, used in evidence.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -133,27 +140,30 @@ impl Rule {
     }
 }
 
-/// An answer and where it stood.
+/// An answer and its position in the completion.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Extracted<'a> {
-    /// The answer, without delimiters, emphasis and closing punctuation. Never empty. Alternatives
+    /// The answer without delimiters, emphasis and closing punctuation. Never empty. Alternatives
     /// are joined by `, `, ` or ` or ` and `.
     pub text: Cow<'a, str>,
-    /// Bytes of the completion it was read from; on character boundaries and outside reasoning.
+    /// Byte range of the completion that the answer was read from. It is on character boundaries
+    /// and outside reasoning.
     pub span: Range<usize>,
     /// Which rule found it.
     pub rule: Rule,
 }
 
-/// A finding of one rule, before its place in the completion is known.
-struct Found<'a> {
+/// The match of one rule, before its byte range in the completion is computed.
+struct RuleMatch<'a> {
+    /// The answer.
     text: Cow<'a, str>,
+    /// The slice of the completion that it was read from.
     source: &'a str,
     rule: Rule,
 }
 
-impl<'a> Found<'a> {
-    /// A slice of the completion that is the answer as it stands.
+impl<'a> RuleMatch<'a> {
+    /// A match whose answer is a slice of the completion.
     fn slice(source: &'a str, rule: Rule) -> Self {
         Self {
             text: Cow::Borrowed(source),
@@ -163,7 +173,7 @@ impl<'a> Found<'a> {
     }
 }
 
-/// Reduces a completion to one answer; `None` where no rule finds one.
+/// Extracts the answer of a completion; `None` if no rule matches.
 ///
 /// # Example
 /// ```
@@ -182,78 +192,84 @@ pub fn extract<'a>(text: &'a str, options: &Options<'_>) -> Option<Extracted<'a>
         .collect();
     let found = match options.mode {
         Mode::Auto => auto(&parts, options),
-        Mode::Boxed => last_of(&parts, |part| boxed::read(part).last),
-        Mode::Whole => last_of(&parts, |part| Some(Found::slice(part.trim(), Rule::Whole))),
+        Mode::Boxed => last_match(&parts, |part| boxed::read(part).last),
+        Mode::Whole => last_match(&parts, |part| {
+            Some(RuleMatch::slice(part.trim(), Rule::Whole))
+        }),
     }?;
     if found.text.is_empty() {
         return None;
     }
     Some(Extracted {
-        span: place(text, found.source),
+        span: byte_range(text, found.source),
         text: found.text,
         rule: found.rule,
     })
 }
 
-fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
+fn auto<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
     let mut unboxed = Vec::with_capacity(parts.len());
     for part in parts.iter().rev() {
         let boxes = boxed::read(part);
         if boxes.last.is_some() {
             return boxes.last;
         }
+        // The content of a box that is never closed is unfinished. No other rule may read it.
         unboxed.push(boxes.before_unclosed);
     }
     unboxed.reverse();
     let parts = unboxed.as_slice();
-    last_of(parts, |part| tags::last(part, options))
-        .or_else(|| last_of(parts, |part| tags::hashes(part, options)))
-        .or_else(|| unmarked(&standing(&closing_parts(parts)), options))
+    last_match(parts, |part| tags::last(part, options))
+        .or_else(|| last_match(parts, |part| tags::hashes(part, options)))
+        .or_else(|| unmarked(&without_retracted(&tail_parts(parts)), options))
 }
 
-/// The answer of a text that marks none, by what its words say.
-fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<Found<'a>> {
-    last_of(parts, |part| stated::last(part, options))
+/// The answer of a text without a box, tag or `####`.
+fn unmarked<'a>(parts: &[&'a str], options: &Options<'_>) -> Option<RuleMatch<'a>> {
+    // A statement precedes a letter: in "The answer is 42. (B) is close." the statement is
+    // explicit.
+    last_match(parts, |part| statement::last(part, options))
         .or_else(|| {
             let letters = options.choices.then_some(());
-            letters.and_then(|()| last_of(parts, choice::in_prose))
+            letters.and_then(|()| last_match(parts, choice::in_prose))
         })
-        .or_else(|| last_of(parts, last::conclusion))
+        .or_else(|| last_match(parts, conclusion::find))
 }
 
-/// What of the parts a later sentence does not take back.
-fn standing<'a>(parts: &[&'a str]) -> Vec<&'a str> {
-    let mut kept = Vec::new();
+/// The parts, without the text that a later sentence retracts.
+fn without_retracted<'a>(parts: &[&'a str]) -> Vec<&'a str> {
+    let mut retained = Vec::new();
     for part in parts.iter().rev() {
-        let standing = retraction::standing(part);
-        kept.push(standing);
-        if standing.len() < part.len() {
+        let rest = retraction::after_retraction(part);
+        retained.push(rest);
+        if rest.len() < part.len() {
+            // The retraction also covers all earlier parts.
             break;
         }
     }
-    kept.reverse();
-    kept
+    retained.reverse();
+    retained
 }
 
-/// The parts that make up the last [`CLOSING`] bytes, in their order.
-fn closing_parts<'a>(parts: &[&'a str]) -> Vec<&'a str> {
-    let mut left = CLOSING;
-    let mut kept = Vec::new();
+/// The parts that make up the last [`TAIL_BYTES`] bytes, in order.
+fn tail_parts<'a>(parts: &[&'a str]) -> Vec<&'a str> {
+    let mut left = TAIL_BYTES;
+    let mut retained = Vec::new();
     for part in parts.iter().rev() {
-        let end = closing(part, left);
+        let end = tail(part, left);
         left -= end.len();
-        kept.push(end);
+        retained.push(end);
         if end.len() < part.len() {
             break;
         }
     }
-    kept.reverse();
-    kept
+    retained.reverse();
+    retained
 }
 
-/// The last `most` bytes of `text`, cut at blank space: a number of which only the end is read
-/// would be another number. Nothing where no blank space stands there, for no answer is that long.
-fn closing(text: &str, most: usize) -> &str {
+/// At most the last `most` bytes of `text`, cut at white space, because the second half of a number
+/// would be another number. Empty if they contain no white space: no answer is that long.
+fn tail(text: &str, most: usize) -> &str {
     let Some(start) = text.len().checked_sub(most).filter(|start| *start > 0) else {
         return text;
     };
@@ -262,21 +278,22 @@ fn closing(text: &str, most: usize) -> &str {
         .map_or("", |blank| &end[blank..])
 }
 
-/// The first `most` bytes of `text`, cut at a character.
-fn opening(text: &str, most: usize) -> &str {
+/// At most the first `most` bytes of `text`, cut at a character boundary.
+fn head(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// Asks each visible part, the last one first.
-fn last_of<'a>(
+/// Applies `rule` to each visible part, the last one first, and returns the first match.
+fn last_match<'a>(
     parts: &[&'a str],
-    rule: impl Fn(&'a str) -> Option<Found<'a>>,
-) -> Option<Found<'a>> {
+    rule: impl Fn(&'a str) -> Option<RuleMatch<'a>>,
+) -> Option<RuleMatch<'a>> {
     parts.iter().rev().find_map(|part| rule(part))
 }
 
-/// Where a slice of `text` stands in it. Rules pass slices on, so no rule can get an offset wrong.
-fn place(text: &str, slice: &str) -> Range<usize> {
+/// The byte range of `slice`, which must be a slice of `text`. Rules return slices instead of
+/// offsets, so no rule can compute a wrong offset.
+fn byte_range(text: &str, slice: &str) -> Range<usize> {
     let start = slice.as_ptr().addr() - text.as_ptr().addr();
     start..start + slice.len()
 }

@@ -1,8 +1,8 @@
-//! Words and phrases that play one part whatever their language: what undermines a statement, what
-//! qualifies a value, units. Scans nothing and decides nothing; [`languages`](super::languages)
-//! holds the words that differ by language.
+//! Words and phrases whose role does not depend on the language of the text: what changes the
+//! meaning of a statement or a value, units, retractions. Contains no logic. The words that differ
+//! by language are in [`languages`](super::languages).
 
-/// Words before the name of an answer that make the statement say something else: "if the answer is
+/// Words before the name of an answer that change the meaning of the statement: "if the answer is
 /// 5", "to answer is …".
 pub(super) const UNDERMINES: &[&str] = &[
     "if",
@@ -20,7 +20,7 @@ pub(super) const UNDERMINES: &[&str] = &[
     "假设",
 ];
 
-/// Words a clause may not start with if it is to be an answer in words: they announce one.
+/// Words that an answer in words may not start with, because they announce an answer: "as follows".
 pub(super) const ANNOUNCES: &[&str] = &[
     "let",
     "we",
@@ -50,7 +50,7 @@ pub(super) const ANNOUNCES: &[&str] = &[
     "unclear",
 ];
 
-/// Words whose number counts and names, and does not answer: "step 3".
+/// Words whose number is a label and not a value: "step 3".
 pub(super) const NUMBERED: &[&str] = &[
     "step", "steps", "part", "case", "question", "problem", "example", "figure", "equation",
     "exercise", "eq", "method", "étape", "schritt", "paso", "passo", "第", "步骤", "方程",
@@ -62,7 +62,8 @@ pub(super) const UNIT_PREFIXES: &[&str] = &[
     "light", "fluid",
 ];
 
-/// Units as words or signs. Other words after a number count things, and are left off its value.
+/// Units as words or symbols. Other words after a number name what it counts and are not part of
+/// the value.
 pub(super) const UNITS: &[&str] = &[
     "m", "cm", "mm", "km", "nm", "dm", "ft", "foot", "feet", "inch", "inches", "yd", "yard",
     "yards", "mile", "miles", "mi", "g", "kg", "mg", "lb", "lbs", "pound", "pounds", "oz", "ounce",
@@ -85,14 +86,15 @@ pub(super) const UNIT_ENDINGS: &[&str] = &[
     "mètres", "metros", "gramos", "grammes", "seconds", "watts",
 ];
 
-/// Words that count something and may follow a number without being glued to it.
+/// Names of functions and constants. They may follow a number without being adjacent to it: "2
+/// sqrt(3)".
 pub(super) const FUNCTIONS: &[&str] = &[
     "sqrt", "cbrt", "sin", "cos", "tan", "cot", "sec", "csc", "arcsin", "arccos", "arctan", "sinh",
     "cosh", "tanh", "log", "ln", "lg", "exp", "abs", "gcd", "lcm", "max", "min", "mod", "pi",
     "theta", "infinity", "inf", "infty", "floor", "ceil", "det", "binom",
 ];
 
-/// Words that soften a joiner and change nothing: "or perhaps", "or it could be".
+/// Words that weaken a joiner without changing it: "or perhaps", "or it could be".
 pub(super) const HEDGES: &[&str] = &[
     "maybe",
     "possibly",
@@ -113,7 +115,7 @@ pub(super) const HEDGES: &[&str] = &[
     "可能",
 ];
 
-/// Words that offer another answer after a comma, without a joiner: "41, *maybe* 42".
+/// Words that offer an alternative after a comma, without a conjunction: "41, *maybe* 42".
 pub(super) const GUESSES: &[&str] = &[
     "maybe",
     "possibly",
@@ -123,12 +125,13 @@ pub(super) const GUESSES: &[&str] = &[
     "也许",
 ];
 
-/// Words that open a clause about a value already named: "there are 12, *because* 3 times 4 is 12".
+/// Words that start a clause about a value that was already stated: "there are 12, *because* 3
+/// times 4 is 12".
 pub(super) const SUBORDINATES: &[&str] = &[
     "because", "since", "whereas", "weil", "denn", "car", "porque", "puisque",
 ];
 
-/// Words before a value that turn its sign.
+/// Words before a value that negate it.
 pub(super) const SIGNS: &[&str] = &[
     "minus",
     "negative",
@@ -140,8 +143,9 @@ pub(super) const SIGNS: &[&str] = &[
     "負",
 ];
 
-/// Phrases right before a value that make it a bound, an exception or part of a sum: "*less than*
-/// 7". Blanks part words, and a phrase stands before those it ends with.
+/// Phrases directly before a value that make it a bound, an exception or part of a sum: "*less
+/// than* 7". A longer phrase precedes the phrases that it ends with, because the first match is
+/// used.
 pub(super) const QUALIFIES_BEFORE: &[&str] = &[
     "less than",
     "fewer than",
@@ -205,15 +209,14 @@ pub(super) const QUALIFIES_BEFORE: &[&str] = &[
     "除了",
 ];
 
-/// Words right after a value that calculate with it or open a range where another value follows: "7
-/// *times* 8".
+/// Words directly after a value that, if another value follows, calculate with it or start a range:
+/// "7 *times* 8".
 pub(super) const QUALIFIES_BEFORE_VALUE: &[&str] = &[
     "to", "times", "plus", "minus", "over", "through", "till", "until", "modulo", "mod", "bis",
     "mal", "fois", "至", "到",
 ];
 
-/// Words after the second value of such a range that make it a precision: "3.14 to 2 *decimal*
-/// places".
+/// Words after the second value that make it a precision: "3.14 to 2 *decimal* places".
 pub(super) const PRECISIONS: &[&str] = &[
     "decimal",
     "decimals",
@@ -227,8 +230,7 @@ pub(super) const PRECISIONS: &[&str] = &[
     "figures",
 ];
 
-/// Phrases right after a value that make something else of it by themselves: "7 *squared*", "7 *or
-/// more*".
+/// Phrases directly after a value that change its meaning: "7 *squared*", "7 *or more*".
 pub(super) const QUALIFIES_AFTER: &[&str] = &[
     "squared",
     "cubed",
@@ -255,22 +257,21 @@ pub(super) const QUALIFIES_AFTER: &[&str] = &[
     "at least",
 ];
 
-/// Phrases that do so where another value follows them: "7 *less than* 10", but not "7 *less than*
-/// her sister".
+/// Phrases that change the meaning of the value before them if another value follows: "7 *less
+/// than* 10", but not "7 *less than* her sister".
 pub(super) const COMPARES_AFTER: &[&str] =
     &["more than", "less than", "fewer than", "greater than"];
 
-/// Words that only suppose what follows them in their clause: "*if* it is 7".
-pub(super) const SUPPOSES: &[&str] = &[
+/// Words that make the rest of their clause hypothetical: "*if* it is 7".
+pub(super) const SUPPOSITIONS: &[&str] = &[
     "if", "suppose", "assume", "assuming", "whether", "unless", "wenn", "falls", "如果", "假设",
     "假如", "若",
 ];
 
-/// Words that open what follows from a supposition, and suppose nothing.
+/// Words that start the consequence of a hypothesis, which is not hypothetical itself.
 pub(super) const CONSEQUENTS: &[&str] = &["then", "dann", "alors", "entonces"];
 
-/// Words that interrupt, and open a sentence that may take back what was said: "*wait*, that is
-/// wrong".
+/// Interjections that may start a retraction: "*wait*, that is wrong".
 pub(super) const INTERJECTIONS: &[&str] = &[
     "no",
     "nope",
@@ -290,15 +291,15 @@ pub(super) const INTERJECTIONS: &[&str] = &[
     "更正",
 ];
 
-/// Words that may stand before an interjection: "*but* wait".
+/// Words that may precede an interjection: "*but* wait".
 pub(super) const OPENERS: &[&str] = &["but", "oh", "and", "well", "ah"];
 
-/// Subjects by which a sentence speaks of what was just said.
+/// Subjects that refer to what was just said.
 pub(super) const DEMONSTRATIVES: &[&str] = &[
     "that", "that's", "this", "it", "it's", "c'est", "cela", "das", "eso", "esto", "isso", "questo",
 ];
 
-/// What is said of an answer that is taken back.
+/// Words for a fault, which retract an answer: "that is *wrong*".
 pub(super) const FAULTS: &[&str] = &[
     "wrong",
     "incorrect",
@@ -316,7 +317,7 @@ pub(super) const FAULTS: &[&str] = &[
     "sbagliato",
 ];
 
-/// Slips that take an answer back where an interjection says so: "wait, I *forgot* one".
+/// Verbs of slips, which retract an answer after an interjection: "wait, I *forgot* one".
 pub(super) const SLIPS: &[&str] = &[
     "forgot",
     "miscounted",
@@ -327,10 +328,10 @@ pub(super) const SLIPS: &[&str] = &[
     "miswrote",
 ];
 
-/// What is denied of an answer that is taken back: "that is not *right*".
+/// Words for correctness, which retract an answer if they are negated: "that is not *right*".
 pub(super) const RIGHTS: &[&str] = &[
     "right", "correct", "true", "possible", "juste", "exact", "richtig", "correcto", "correcta",
 ];
 
-/// Openings that take back what was said by themselves.
-pub(super) const TAKEN_BACK: &[&str] = &["scratch that", "strike that", "不对", "错了"];
+/// Phrases at the start of a sentence that are a retraction by themselves.
+pub(super) const RETRACTIONS: &[&str] = &["scratch that", "strike that", "不对", "错了"];

@@ -1,103 +1,111 @@
-//! Quantities in prose: "46 g", "48 m²", "9.8 m/s^2". Outside mathematics a letter after a number
-//! is the symbol of a unit, and is handed over upright (`46\text{ g}`), so that no grader takes it
-//! for a variable. Where the number is part of a sum or product, the letter stays what it is: `3m +
-//! 2`.
+//! Quantities in prose: "46 g", "48 m²", "9.8 m/s^2". Outside maths, a letter after a number is the
+//! symbol of a unit. It is returned in upright type (`46\text{ g}`), so that no grader reads it as
+//! a variable. A letter of a sum or product stays a variable: `3m + 2`.
 
 use std::borrow::Cow;
 
-use super::runs;
-use super::tokens::{Kind, Line};
+use super::tokens::{Lexed, TokenKind};
+use super::value_runs;
 
-/// Symbols of one letter. Case matters: `k` and `n` are variables.
+/// Unit symbols of one letter. Case matters. `k` and `n` are missing because they are common
+/// variables.
 const SYMBOLS: &[&str] = &[
     "m", "g", "s", "h", "t", "l", "L", "N", "J", "W", "V", "K", "A", "C",
 ];
 
-/// Longest text that is read as a quantity, in bytes.
-const LONGEST: usize = 64;
+/// Longest text that is treated as a quantity, in bytes.
+const MAX_BYTES: usize = 64;
 
-/// The unit of the number before the token `at`, where both are all there is between the marks and
-/// joiners of tokens `first..end`: upright, and the token after it.
+/// Reads the unit at the token `at`. Returns it in upright type, with the token after it.
+///
+/// `None` unless a number precedes it, the two are adjacent, and both form a whole member of the
+/// run `first..end`: "3 m, 4 m", but not "3m + 2".
 pub(super) fn unit(
-    line: &Line<'_>,
+    lexed: &Lexed<'_>,
     first: usize,
     end: usize,
     at: usize,
 ) -> Option<(String, usize)> {
     let number = at
         .checked_sub(1)
-        .filter(|number| *number >= first && line.kind(*number) == Some(Kind::Number))?;
-    if !symbol(line, at) || !opens_term(line, first, number) || !is_near(line, at) {
+        .filter(|number| *number >= first && lexed.kind(*number) == Some(TokenKind::Number))?;
+    if !symbol(lexed, at) || !opens_term(lexed, first, number) || !is_near(lexed, at) {
         return None;
     }
-    let mut unit = format!("\\text{{ {}", line.str(at));
+    let mut unit = format!("\\text{{ {}", lexed.str(at));
     let mut next = at + 1;
+    // "m/s", "g/ml".
     if next + 1 < end
-        && line.str(next) == "/"
-        && (symbol(line, next + 1) || line.roles(next + 1).unit())
+        && lexed.str(next) == "/"
+        && (symbol(lexed, next + 1) || lexed.roles(next + 1).unit())
     {
         unit.push('/');
-        unit.push_str(line.str(next + 1));
+        unit.push_str(lexed.str(next + 1));
         next += 2;
     }
     unit.push('}');
-    let raised = |at: usize| at < end && line.is_glued(at);
-    if raised(next) && matches!(line.str(next), "²" | "³") {
-        unit.push_str(if line.str(next) == "²" { "^2" } else { "^3" });
+    let is_exponent = |at: usize| at < end && lexed.is_glued(at);
+    if is_exponent(next) && matches!(lexed.str(next), "²" | "³") {
+        unit.push_str(if lexed.str(next) == "²" { "^2" } else { "^3" });
         next += 1;
-    } else if raised(next)
-        && line.str(next) == "^"
-        && raised(next + 1)
-        && matches!(line.str(next + 1), "2" | "3")
+    } else if is_exponent(next)
+        && lexed.str(next) == "^"
+        && is_exponent(next + 1)
+        && matches!(lexed.str(next + 1), "2" | "3")
     {
         unit.push('^');
-        unit.push_str(line.str(next + 1));
+        unit.push_str(lexed.str(next + 1));
         next += 2;
     }
-    let closes = next == end
-        || line.kind(next) == Some(Kind::Separator)
-        || runs::joined(line, first, next).is_some();
-    closes.then_some((unit, next))
+    let ends_member = next == end
+        || lexed.kind(next) == Some(TokenKind::Separator)
+        || value_runs::joiner_at(lexed, first, next).is_some();
+    ends_member.then_some((unit, next))
 }
 
-/// A short text that is nothing but a quantity, with its unit upright; other texts as they stand.
+/// Returns a short text that consists of a quantity with its unit in upright type, and any other
+/// text unchanged.
 pub(super) fn upright(text: &str) -> Cow<'_, str> {
-    if text.len() > LONGEST || text.contains(['\\', '$']) {
+    if text.len() > MAX_BYTES || text.contains(['\\', '$']) {
         return Cow::Borrowed(text);
     }
-    let line = Line::read(text);
-    let end = line.tokens.len();
-    match runs::starts_value(&line, 0).then(|| runs::run_at(&line, 0)) {
-        Some(Ok(run)) if (run.first, run.end) == (0, end) => runs::text(&line, 0, end).0,
+    let lexed = Lexed::read(text);
+    let end = lexed.tokens.len();
+    match value_runs::starts_value(&lexed, 0).then(|| value_runs::run_at(&lexed, 0)) {
+        Some(Ok(run)) if (run.first, run.end) == (0, end) => value_runs::text(&lexed, 0, end).0,
         _ => Cow::Borrowed(text),
     }
 }
 
-fn symbol(line: &Line<'_>, at: usize) -> bool {
-    line.kind(at) == Some(Kind::Name) && SYMBOLS.contains(&line.str(at))
+/// Whether a token is a unit symbol of one letter.
+fn symbol(lexed: &Lexed<'_>, at: usize) -> bool {
+    lexed.kind(at) == Some(TokenKind::Name) && SYMBOLS.contains(&lexed.str(at))
 }
 
-/// Whether a number follows nothing it could calculate with; a sign of its own may stand before it.
-fn opens_term(line: &Line<'_>, first: usize, number: usize) -> bool {
+/// Whether the number starts a member of the run: it may have a sign, but no operator may connect
+/// it to another value.
+fn opens_term(lexed: &Lexed<'_>, first: usize, number: usize) -> bool {
     let opens = |at: usize| {
         at == first || {
             let before = at - 1;
-            matches!(line.kind(before), Some(Kind::Relation | Kind::Separator))
-                || runs::joined(line, first, before).is_some()
+            matches!(
+                lexed.kind(before),
+                Some(TokenKind::Relation | TokenKind::Separator)
+            ) || value_runs::joiner_at(lexed, first, before).is_some()
         }
     };
     let signed = || {
         number > first
-            && line.kind(number - 1) == Some(Kind::Operator)
-            && line.is_glued(number)
+            && lexed.kind(number - 1) == Some(TokenKind::Operator)
+            && lexed.is_glued(number)
             && opens(number - 1)
     };
     opens(number) || signed()
 }
 
-/// Whether at most one blank parts a token from the one before it.
-fn is_near(line: &Line<'_>, at: usize) -> bool {
-    let gap = &line.text[line.tokens[at - 1].end..line.tokens[at].start];
+/// Whether at most one blank separates a token from the one before it.
+fn is_near(lexed: &Lexed<'_>, at: usize) -> bool {
+    let gap = &lexed.text[lexed.tokens[at - 1].end..lexed.tokens[at].start];
     matches!(gap, "" | " " | "\u{a0}" | "\u{202f}" | "\u{2009}")
 }
 
@@ -106,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_letter_after_a_number_is_its_unit() {
+    fn reads_letter_after_number_as_unit() {
         for (text, quantity) in [
             ("46 g", "46\\text{ g}"),
             ("1,204.75m²", "1,204.75\\text{ m}^2"),
@@ -124,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_that_is_calculated_with_is_a_variable() {
+    fn keeps_letters_of_expressions_as_variables() {
         for text in [
             "3m + 2", "2 + 3m", "3x", "2k", "3m/4", "2m^4", "m", "3 m n", "3(m)", "2m = 6",
             "2 * 3m",

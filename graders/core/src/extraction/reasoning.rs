@@ -1,14 +1,18 @@
-//! What of a completion counts: reasoning blocks and made-up further turns are cut. Reads no
-//! answer.
+//! Determines the visible parts of a completion: reasoning blocks and invented further turns are
+//! removed. Does not look for answers.
 //!
-//! A block is closed, or never closed (then nothing after its opening counts), or only closed (then
-//! nothing before the closing counts, because the prompt had opened it). Blocks do not nest: a
-//! model that mentions `<think>` while it thinks closes it once.
+//! A block takes one of three forms:
+//! - opened and closed: the text between is removed;
+//! - never closed: everything after the opening mark is removed;
+//! - only closed: everything before the closing mark is removed, because the prompt had opened it.
+//!
+//! Blocks do not nest: a model that mentions `<think>` while it reasons still closes the block
+//! once.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// Opening and closing mark of one way to write reasoning. ASCII letters match in either case.
+/// Opening and closing marks of reasoning blocks. ASCII letters match in either case.
 const BLOCKS: &[(&str, &str)] = &[
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
@@ -25,8 +29,8 @@ const BLOCKS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Marks that end a turn: what follows was written by nobody, or by a model that speaks for the
-/// user.
+/// Marks that end a turn. What follows was not meant for the user, or is a turn that the model
+/// invented.
 const TURN_ENDS: &[&str] = &[
     "<|im_end|>",
     "<|im_start|>",
@@ -43,10 +47,10 @@ enum Mark {
     TurnEnd,
 }
 
-/// The parts of `text` outside reasoning, in order, blank ones left out.
+/// The byte ranges of `text` outside reasoning, in order, on character boundaries. Blank parts are
+/// omitted.
 ///
-/// `think_open` says that the text starts inside a reasoning block. Ranges are byte ranges on
-/// character boundaries.
+/// Set `think_open` if the text starts inside a reasoning block.
 #[must_use]
 pub fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     let mut parts: Vec<Range<usize>> = Vec::new();
@@ -69,6 +73,7 @@ pub fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
                 block = None;
                 start = at + length;
             }
+            // The prompt had opened this block, so all text so far is reasoning.
             (Mark::Close(_), None) => {
                 parts.clear();
                 start = at + length;
@@ -77,6 +82,7 @@ pub fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
                 end = at;
                 break;
             }
+            // A turn mark at the start of the text precedes the answer: "<|im_start|>5<|im_end|>".
             (Mark::TurnEnd, None) => start = at + length,
             (Mark::Open(_) | Mark::Close(_) | Mark::TurnEnd, Some(_)) => {}
         }
@@ -89,7 +95,7 @@ pub fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     parts
 }
 
-/// The text outside reasoning as one string; borrowed where it is one part.
+/// The text outside reasoning as one string; borrowed if it is one part.
 #[must_use]
 pub fn visible_text(text: &str, think_open: bool) -> Cow<'_, str> {
     let parts = visible(text, think_open);
@@ -107,7 +113,7 @@ pub fn visible_text(text: &str, think_open: bool) -> Cow<'_, str> {
 }
 
 fn mark_at(rest: &[u8]) -> Option<(Mark, usize)> {
-    // The second byte tells nearly every bracket that opens no mark.
+    // The second byte rules out nearly every bracket that does not open a mark.
     let second = rest.get(1)?.to_ascii_lowercase();
     let opens = match rest[0] {
         b'<' => matches!(second, b't' | b'r' | b's' | b'e' | b'/' | b'|') || !second.is_ascii(),
@@ -140,7 +146,7 @@ fn starts_with(rest: &[u8], mark: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn seen(text: &str) -> Vec<&str> {
+    fn visible_parts(text: &str) -> Vec<&str> {
         visible(text, false)
             .into_iter()
             .map(|part| text[part].trim())
@@ -148,52 +154,61 @@ mod tests {
     }
 
     #[test]
-    fn a_closed_block_is_cut_wherever_it_stands() {
+    fn removes_closed_blocks() {
         assert_eq!(
-            seen("a <think>x</think> b <THINK>y</THINK> c"),
+            visible_parts("a <think>x</think> b <THINK>y</THINK> c"),
             ["a", "b", "c"]
         );
         assert_eq!(
-            seen("<reasoning>x</reasoning><answer>5</answer>"),
+            visible_parts("<reasoning>x</reasoning><answer>5</answer>"),
             ["<answer>5</answer>"]
         );
-        assert_eq!(seen("<|begin_of_thought|>x<|end_of_thought|>5"), ["5"]);
-    }
-
-    #[test]
-    fn a_block_that_is_never_closed_hides_the_rest() {
-        assert_eq!(seen("a <think> 5"), ["a"]);
-        assert!(seen("<think> \\boxed{5}").is_empty());
-    }
-
-    #[test]
-    fn a_lone_closing_mark_hides_what_stands_before_it() {
-        assert_eq!(seen("x \\boxed{4} </think> 5"), ["5"]);
         assert_eq!(
-            seen("<think> a tag is <think> here </think> b </think> c"),
+            visible_parts("<|begin_of_thought|>x<|end_of_thought|>5"),
+            ["5"]
+        );
+    }
+
+    #[test]
+    fn removes_text_after_unclosed_block() {
+        assert_eq!(visible_parts("a <think> 5"), ["a"]);
+        assert!(visible_parts("<think> \\boxed{5}").is_empty());
+    }
+
+    #[test]
+    fn removes_text_before_lone_closing_mark() {
+        assert_eq!(visible_parts("x \\boxed{4} </think> 5"), ["5"]);
+        assert_eq!(
+            visible_parts("<think> a tag is <think> here </think> b </think> c"),
             ["c"]
         );
     }
 
     #[test]
-    fn a_block_is_closed_by_its_own_mark() {
-        assert_eq!(seen("<think> <reasoning> </reasoning> 4 </think> 5"), ["5"]);
+    fn closes_block_only_with_its_own_mark() {
+        assert_eq!(
+            visible_parts("<think> <reasoning> </reasoning> 4 </think> 5"),
+            ["5"]
+        );
     }
 
     #[test]
-    fn an_opened_prompt_starts_inside_reasoning() {
+    fn starts_inside_reasoning_if_the_prompt_opened_it() {
         assert!(visible("still thinking", true).is_empty());
         assert_eq!(visible("x</think>5", true).first(), Some(&(9..10)));
     }
 
     #[test]
-    fn made_up_turns_are_cut() {
-        assert_eq!(seen("It is 5.<|im_end|>\n<|im_start|>user 6"), ["It is 5."]);
-        assert_eq!(seen("<|im_start|>5<|im_end|>"), ["5"]);
+    fn removes_invented_turns() {
+        assert_eq!(
+            visible_parts("It is 5.<|im_end|>\n<|im_start|>user 6"),
+            ["It is 5."]
+        );
+        assert_eq!(visible_parts("<|im_start|>5<|im_end|>"), ["5"]);
     }
 
     #[test]
-    fn every_mark_of_the_tables_is_found() {
+    fn finds_every_mark_of_the_tables() {
         for mark in BLOCKS
             .iter()
             .flat_map(|(open, close)| [open, close])
@@ -208,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_parts_are_joined_for_graders_of_text() {
+    fn joins_visible_parts() {
         assert_eq!(visible_text("a<think>x</think>b", false), "ab");
         assert_eq!(visible_text("<think>", false), "");
     }

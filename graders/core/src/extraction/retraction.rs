@@ -1,28 +1,28 @@
-//! What a text takes back: "The answer is 41. Wait, that's wrong." What was taken back is no
-//! answer, and what is said instead is one. Only sentences that say little else are read so; a
-//! doubt, a question or a check takes nothing back.
+//! Retractions: "The answer is 41. Wait, that's wrong." A retracted value is not an answer, and the
+//! value that replaces it is. Only sentences that say little else are recognised. Doubts, questions
+//! and checks retract nothing.
 
 use super::languages::LANGUAGES;
-use super::phrases::{DEMONSTRATIVES, FAULTS, RIGHTS, SLIPS, TAKEN_BACK};
-use super::qualify;
-use super::runs;
-use super::tokens::{Kind, Line};
-use super::words::{lower, roles};
-use super::{Found, Rule, opening};
+use super::phrases::{DEMONSTRATIVES, FAULTS, RETRACTIONS, RIGHTS, SLIPS};
+use super::qualifiers;
+use super::tokens::{Lexed, TokenKind};
+use super::value_runs;
+use super::word_roles::{lower, roles};
+use super::{Rule, RuleMatch, head};
 
-/// How much of a sentence is read for what it takes back, in bytes.
-const SENTENCE: usize = 160;
+/// Bytes of a sentence that are examined.
+const MAX_SENTENCE_BYTES: usize = 160;
 
-/// Most words a clause has that takes something back, after its interjections.
-const MOST_WORDS: usize = 8;
+/// Words of a retracting clause after its interjections, at most.
+const MAX_WORDS: usize = 8;
 
-/// Most words before the value that a sentence gives instead.
-const MOST_BEFORE_VALUE: usize = 6;
+/// Words before the value of a correction, at most.
+const MAX_WORDS_BEFORE_VALUE: usize = 6;
 
-/// Marks that end a sentence, or part what interrupts it.
+/// Marks that end a sentence or set off an interruption.
 const ENDS: &[char] = &['.', '\n', '!', '?', '。', '！', '？', '—', '…'];
 
-/// Words before the value that a correction gives: "I *meant* 42".
+/// Words that may precede the value of a correction: "I *meant* 42".
 const CORRECTING: &[&str] = &[
     "it", "it's", "that", "that's", "i", "mean", "meant", "should", "must", "have", "been", "the",
     "we", "get", "c'est", "es",
@@ -31,30 +31,31 @@ const CORRECTING: &[&str] = &[
 /// Marks that end a clause of a sentence.
 const CLAUSE_ENDS: &[char] = &[',', ';', ':', '(', '，', '；', '：'];
 
-/// What stands after the last clause of `text` that takes back what was said before it.
-pub(super) fn standing(text: &str) -> &str {
-    for start in openings(text) {
+/// The text after the last clause of `text` that retracts what precedes it; the whole text if there
+/// is none.
+pub(super) fn after_retraction(text: &str) -> &str {
+    for start in sentence_starts(text) {
         let sentence = sentence(&text[start..]);
-        let asks = text[start + sentence.len()..].starts_with(['?', '？']);
-        if let Some(end) = taken_back(sentence, &text[..start]).filter(|_| !asks) {
+        let is_question = text[start + sentence.len()..].starts_with(['?', '？']);
+        if let Some(end) = retraction_end(sentence, &text[..start]).filter(|_| !is_question) {
             return &text[start + end..];
         }
     }
     text
 }
 
-/// The last value that `rest`, what follows a statement, gives instead: "No, it is 42".
-pub(super) fn correction(rest: &str) -> Option<Found<'_>> {
-    openings(rest).find_map(|start| instead(opening(&rest[start..], SENTENCE)))
+/// The value of the last correction in `rest`, the text after a statement: "No, it is 42".
+pub(super) fn correction(rest: &str) -> Option<RuleMatch<'_>> {
+    sentence_starts(rest).find_map(|start| replacement(head(&rest[start..], MAX_SENTENCE_BYTES)))
 }
 
-/// Where sentences open, the last one first: their first letter.
-fn openings(text: &str) -> impl Iterator<Item = usize> {
-    let parted = text
+/// The byte offset of the first letter of each sentence, last sentence first.
+fn sentence_starts(text: &str) -> impl Iterator<Item = usize> {
+    let sentence_breaks = text
         .rmatch_indices(ENDS)
         .map(|(at, end)| at + end.len())
         .chain([0]);
-    parted.filter_map(|end| {
+    sentence_breaks.filter_map(|end| {
         let rest = &text[end..];
         let marks = rest.len()
             - rest
@@ -66,30 +67,35 @@ fn openings(text: &str) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The start of `rest` that is one sentence.
+/// The first sentence of `rest`.
 fn sentence(rest: &str) -> &str {
-    let rest = opening(rest, SENTENCE);
+    let rest = head(rest, MAX_SENTENCE_BYTES);
     &rest[..rest.find(ENDS).unwrap_or(rest.len())]
 }
 
+/// The words of a sentence.
 fn words(sentence: &str) -> impl Iterator<Item = &str> {
     sentence
         .split(|c: char| !(c.is_alphabetic() || c == '\'' || c == '’'))
         .filter(|word| !word.is_empty())
 }
 
-/// The end of the clause of a sentence that takes back what was said `before` it.
-fn taken_back(sentence: &str, before: &str) -> Option<usize> {
-    if let Some(phrase) = TAKEN_BACK
+/// The end of the clause of `sentence` that retracts the text `before` it; `None` if it retracts
+/// nothing.
+fn retraction_end(sentence: &str, before: &str) -> Option<usize> {
+    if let Some(phrase) = RETRACTIONS
         .iter()
         .find(|phrase| starts_with(sentence, phrase))
     {
         return Some(phrase.len());
     }
+    // A retraction is: interjections ("Wait,"), a subject that refers to the answer or the writer
+    // ("that", "I"), and a fault ("is wrong", "made a mistake") or a negated right ("isn't right").
     let mut words = words(sentence).peekable();
     let mut interjects = false;
-    while let Some(word) = words.next_if(|word| roles(word).interjects() || roles(word).opens()) {
-        interjects |= roles(word).interjects();
+    while let Some(word) = words.next_if(|word| roles(word).interjection() || roles(word).opener())
+    {
+        interjects |= roles(word).interjection();
     }
     let subject = words.next()?;
     let first_person = is_one_of(subject, &["i", "my", "ich", "je", "j'ai"]);
@@ -99,46 +105,51 @@ fn taken_back(sentence: &str, before: &str) -> Option<usize> {
     {
         return None;
     }
-    let start = super::place(sentence, subject).start;
+    let start = super::byte_range(sentence, subject).start;
     let clause = sentence[start..]
         .split(CLAUSE_ENDS)
         .next()
         .unwrap_or_default();
-    if self::words(clause).nth(MOST_WORDS).is_some() {
+    // A long clause is an explanation that mentions a mistake.
+    if self::words(clause).nth(MAX_WORDS).is_some() {
         return None;
     }
     let denies =
-        self::words(clause).any(|word| roles(word).denies() || lower(word).ends_with("n't"));
-    let says = |list: &[&str]| self::words(clause).any(|word| is_one_of(word, list));
+        self::words(clause).any(|word| roles(word).negation() || lower(word).ends_with("n't"));
+    let contains = |list: &[&str]| self::words(clause).any(|word| is_one_of(word, list));
     let faulty = if denies {
-        says(RIGHTS)
+        contains(RIGHTS)
     } else {
-        says(FAULTS) || interjects && says(SLIPS)
+        contains(FAULTS) || interjects && contains(SLIPS)
     };
-    // Without an interjection, "that is wrong" may be said of anything; it is said of an answer
-    // right after one.
-    let meant = interjects || first_person || names_answer(last_sentence(before));
-    (meant && faulty).then_some(start + clause.len())
+    // Without an interjection, "that is wrong" may refer to anything. It refers to an answer only
+    // if the sentence before names one.
+    let refers_to_answer = interjects || first_person || names_answer(last_sentence(before));
+    (refers_to_answer && faulty).then_some(start + clause.len())
 }
 
+/// Whether `list` contains the word, in any case.
 fn is_one_of(word: &str, list: &[&str]) -> bool {
     list.contains(&&*lower(word))
 }
 
-/// Whether a sentence starts with the words of a phrase, in any case.
+/// Whether a sentence starts with a phrase, in any case.
 fn starts_with(sentence: &str, phrase: &str) -> bool {
     let head = sentence.get(..phrase.len());
     head.is_some_and(|head| head.eq_ignore_ascii_case(phrase))
         && !sentence[phrase.len()..].starts_with(char::is_alphabetic)
 }
 
+/// The last sentence of `before`, at most its last [`MAX_SENTENCE_BYTES`] bytes.
 fn last_sentence(before: &str) -> &str {
     let before =
         before.trim_end_matches(|c: char| ENDS.contains(&c) || c.is_whitespace() || c == '*');
-    let near = &before[before.ceil_char_boundary(before.len().saturating_sub(SENTENCE))..];
+    let near =
+        &before[before.ceil_char_boundary(before.len().saturating_sub(MAX_SENTENCE_BYTES))..];
     &near[near.rfind(ENDS).unwrap_or(0)..]
 }
 
+/// Whether a sentence contains the name of an answer or a word of a conclusion.
 fn names_answer(sentence: &str) -> bool {
     words(sentence).any(|word| {
         let word = lower(word);
@@ -149,51 +160,53 @@ fn names_answer(sentence: &str) -> bool {
     })
 }
 
-/// The value that a sentence gives instead of one before it.
-fn instead(sentence: &str) -> Option<Found<'_>> {
-    let first = words(sentence).find(|word| !roles(word).opens())?;
-    if !roles(first).interjects() {
+/// The value of a correction: an interjection, a few words that lead to the value, and the value at
+/// the end of its clause. A calculation ("Wait, 40 + 2 = 42") is a check and not a correction.
+fn replacement(sentence: &str) -> Option<RuleMatch<'_>> {
+    let first = words(sentence).find(|word| !roles(word).opener())?;
+    if !roles(first).interjection() {
         return None;
     }
-    let line = Line::read(sentence);
-    let end = (0..line.tokens.len())
-        .find(|at| line.tokens[*at].kind == Kind::Stop)
-        .unwrap_or(line.tokens.len());
-    if line
+    let lexed = Lexed::read(sentence);
+    let end = (0..lexed.tokens.len())
+        .find(|at| lexed.tokens[*at].kind == TokenKind::Stop)
+        .unwrap_or(lexed.tokens.len());
+    if lexed
         .tokens
         .get(end)
-        .is_some_and(|_| matches!(line.str(end), "?" | "？"))
+        .is_some_and(|_| matches!(lexed.str(end), "?" | "？"))
     {
         return None;
     }
-    let leads = |at: usize| match line.tokens[at].kind {
-        Kind::Word | Kind::Name => {
-            let roles = line.roles(at);
-            let leads = roles.verb() || roles.before_value() || is_one_of(line.str(at), CORRECTING);
-            roles.interjects() || roles.opens() || leads && !roles.denies()
+    let leads = |at: usize| match lexed.tokens[at].kind {
+        TokenKind::Word | TokenKind::Name => {
+            let roles = lexed.roles(at);
+            let leads =
+                roles.verb() || roles.before_value() || is_one_of(lexed.str(at), CORRECTING);
+            roles.interjection() || roles.opener() || leads && !roles.negation()
         }
-        Kind::Separator | Kind::Other => true,
+        TokenKind::Separator | TokenKind::Other => true,
         _ => false,
     };
     let at = (0..end)
-        .take(MOST_BEFORE_VALUE + 1)
+        .take(MAX_WORDS_BEFORE_VALUE + 1)
         .find(|at| !leads(*at))?;
-    if !runs::starts_value(&line, at) {
+    if !value_runs::starts_value(&lexed, at) {
         return None;
     }
-    let run = runs::run_at(&line, at)
+    let run = value_runs::run_at(&lexed, at)
         .ok()
         .filter(|run| run.strong && run.first == at)?;
-    let calculates = line.kind(at) != Some(Kind::Name)
-        && (run.first..run.end).any(|at| line.kind(at) == Some(Kind::Relation));
+    let calculates = lexed.kind(at) != Some(TokenKind::Name)
+        && (run.first..run.end).any(|at| lexed.kind(at) == Some(TokenKind::Relation));
     let ends = run.end >= end
-        || line.kind(run.end) == Some(Kind::Separator)
-        || line.roles(run.end).subordinate()
-        || is_one_of(line.str(run.end), &["not", "instead", "and"]);
-    if calculates || !ends || qualify::qualified(&line, None, run).is_some() {
+        || lexed.kind(run.end) == Some(TokenKind::Separator)
+        || lexed.roles(run.end).subordinate()
+        || is_one_of(lexed.str(run.end), &["not", "instead", "and"]);
+    if calculates || !ends || qualifiers::qualifier_start(&lexed, None, run).is_some() {
         return None;
     }
-    qualify::value(&line, at, run, Rule::Stated)
+    qualifiers::signed_value(&lexed, at, run, Rule::Stated)
 }
 
 #[cfg(test)]
@@ -201,7 +214,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_back_does_not_stand() {
+    fn drops_retracted_text() {
         for text in [
             "It is 41. Wait, that's wrong.",
             "The answer is 41. No, that is not right!",
@@ -217,18 +230,24 @@ mod tests {
             "La réponse est 41. Non, c'est faux.",
             "Die Antwort ist 41. Nein, das ist falsch.",
         ] {
-            assert!(standing(text).chars().count() <= 1, "{text}");
+            assert!(after_retraction(text).chars().count() <= 1, "{text}");
         }
-        assert_eq!(standing("So 41. Wait, that's wrong. So 42."), ". So 42.");
         assert_eq!(
-            standing("So 41. No, that is not right, it is 42"),
+            after_retraction("So 41. Wait, that's wrong. So 42."),
+            ". So 42."
+        );
+        assert_eq!(
+            after_retraction("So 41. No, that is not right, it is 42"),
             ", it is 42"
         );
-        assert_eq!(standing("答案是 41。不对，应该是 42"), "，应该是 42");
+        assert_eq!(
+            after_retraction("答案是 41。不对，应该是 42"),
+            "，应该是 42"
+        );
     }
 
     #[test]
-    fn doubts_questions_checks_and_remarks_take_nothing_back() {
+    fn keeps_text_before_doubts_questions_checks_and_remarks() {
         for text in [
             "The answer is 41. Wait, is that wrong?",
             "The answer is 41. Wait, let me check: 40 + 1 = 41.",
@@ -242,13 +261,13 @@ mod tests {
             "The answer is 41. It is easy to make a mistake in the second step by dropping a sign.",
             "It is A. No, B is wrong.",
         ] {
-            assert_eq!(standing(text), text);
+            assert_eq!(after_retraction(text), text);
         }
     }
 
     #[test]
-    fn what_is_said_instead_is_the_answer() {
-        let instead = |rest| correction(rest).map(|found| found.text.into_owned());
+    fn reads_value_of_a_correction() {
+        let replacement = |rest| correction(rest).map(|found| found.text.into_owned());
         for rest in [
             ". No, 42.",
             ". Actually no, it is 42.",
@@ -257,7 +276,7 @@ mod tests {
             ".\nCorrection: 42",
             ". Oh wait, it's 42 because one is left over.",
         ] {
-            assert_eq!(instead(rest).as_deref(), Some("42"), "{rest}");
+            assert_eq!(replacement(rest).as_deref(), Some("42"), "{rest}");
         }
         for rest in [
             ". No, it is not 42.",
@@ -268,7 +287,7 @@ mod tests {
             ". It is 42.",
             ". No, it is less than 42.",
         ] {
-            assert_eq!(instead(rest), None, "{rest}");
+            assert_eq!(replacement(rest), None, "{rest}");
         }
     }
 }

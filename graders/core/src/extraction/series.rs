@@ -1,45 +1,47 @@
-//! Whether several answers side by side are one list. Knows the words and marks that join them;
-//! reads no answer.
+//! Decides whether adjacent answers form one list. Knows the words and marks that join answers;
+//! does not read the answers.
 //!
-//! Answers that stand together without a word between them are a list too: nothing says which of
-//! them is meant, and a guess in the writer's favour would reward naming several.
+//! Answers without a word between them form a list too. The text does not say which one it means,
+//! and a guess in its favour would reward naming several.
 
 use std::borrow::Cow;
 
-use super::words::{Joiner, roles};
+use super::word_roles::{Joiner, roles};
 
-/// One answer of a possible list: the bytes it takes with its delimiters, and what it says.
+/// One answer of a possible list: its byte range with delimiters, and its text.
 pub(super) struct Member<'a> {
     pub(super) start: usize,
     pub(super) end: usize,
     pub(super) text: Cow<'a, str>,
 }
 
-/// The last answers of `members` that form one list.
+/// The members at the end of the text that form one list.
 pub(super) struct Series<'a> {
-    /// Index of the first member that belongs to it.
+    /// Index of the first member of the list.
     pub(super) first: usize,
     /// The members as one answer.
     pub(super) text: Cow<'a, str>,
-    /// How many different answers it holds.
+    /// Number of different answers.
     pub(super) distinct: usize,
 }
 
-/// Most answers that are read as one list: longer ones are cut, and are no better an answer for it.
-pub(super) const MOST_MEMBERS: usize = 512;
+/// Answers that are read as one list, at most. A list that was cut is wrong, as a longer one would
+/// be.
+pub(super) const MAX_MEMBERS: usize = 512;
 
-/// Longest stretch between two members that may still join them, in bytes.
-const LONGEST_GAP: usize = 160;
+/// Longest text between two members that may join them, in bytes.
+const MAX_GAP_BYTES: usize = 160;
 
-/// Longest name before an answer that goes into the list with it (`y_2 =`), in bytes.
-const LONGEST_LABEL: usize = 24;
+/// Longest label before an answer (`y_2 =`) that is kept in the list, in bytes.
+const MAX_LABEL_BYTES: usize = 24;
 
+/// How two adjacent members are joined, and the label of the second.
 struct Link<'a> {
     joiner: Joiner,
     label: Option<&'a str>,
 }
 
-/// Reads the list that ends in the last of `members`; `None` where there are none.
+/// Reads the list that ends with the last of `members`; `None` if there are no members.
 pub(super) fn last<'a>(text: &'a str, members: &[Member<'a>]) -> Option<Series<'a>> {
     let mut first = members.len().checked_sub(1)?;
     let mut links = Vec::new();
@@ -55,6 +57,7 @@ pub(super) fn last<'a>(text: &'a str, members: &[Member<'a>]) -> Option<Series<'
         .first()
         .and_then(|link| link.label)
         .and_then(|_| label_before(&text[..run[0].start]));
+    // Labels are kept only if every member has one: "p = 2 and q = 3".
     let labelled = head_label.is_some() && links.iter().all(|link| link.label.is_some());
 
     let mut list = String::new();
@@ -90,13 +93,14 @@ pub(super) fn last<'a>(text: &'a str, members: &[Member<'a>]) -> Option<Series<'
     })
 }
 
+/// Text without white space, to compare answers.
 fn squeezed(text: &str) -> String {
     text.chars().filter(|c| !c.is_whitespace()).collect()
 }
 
-/// How the stretch between two answers joins them; `None` where it says anything else.
+/// How the text between two answers joins them; `None` if it contains anything else.
 fn link(gap: &str) -> Option<Link<'_>> {
-    if gap.len() > LONGEST_GAP {
+    if gap.len() > MAX_GAP_BYTES {
         return None;
     }
     let mut joined: Option<Joiner> = None;
@@ -109,12 +113,13 @@ fn link(gap: &str) -> Option<Link<'_>> {
                 label: None,
             });
         };
+        // A number between two answers is a value that belongs to neither.
         if first.is_numeric() {
             return None;
         }
         if first.is_alphabetic() || first == '\\' {
             let word = &rest[..word_length(rest)];
-            // "y" joins in Spanish and names in `y_2 =`.
+            // "y" is a conjunction in Spanish and a name in `y_2 =`.
             let names = rest[word.len()..]
                 .trim_start()
                 .starts_with(['=', '_', '(', '^']);
@@ -139,31 +144,32 @@ fn link(gap: &str) -> Option<Link<'_>> {
     }
 }
 
-/// The name that ends in `=` at the end of a gap, such as `y_2 =`.
+/// The label at the end of a gap, such as `y_2 =`. It must be a short name and nothing else.
 fn label(rest: &str) -> Option<&str> {
     let rest = rest.trim_end_matches([' ', '$', '(', '\\']).trim_end();
     let name = rest.strip_suffix('=')?.trim_end();
-    let plain = name.len() <= LONGEST_LABEL
+    let plain = name.len() <= MAX_LABEL_BYTES
         && name
             .chars()
             .all(|c| c.is_alphanumeric() || "_{}()^'".contains(c));
     plain.then_some(rest)
 }
 
-/// The same before the first answer of a list, where prose may stand before the name.
+/// The label before the first answer of a list. Prose may precede it.
 fn label_before(before: &str) -> Option<&str> {
     let before = before.trim_end_matches([' ', '$']);
     let name_end = before.strip_suffix('=')?.trim_end();
     let start = name_end
         .char_indices()
         .rev()
-        .take(LONGEST_LABEL + 1)
+        .take(MAX_LABEL_BYTES + 1)
         .take_while(|(_, c)| c.is_alphanumeric() || "_{}()^'".contains(*c))
         .last()?
         .0;
     label(&before[start..])
 }
 
+/// Length of the word or command at the start of `rest`.
 fn word_length(rest: &str) -> usize {
     let head = usize::from(rest.starts_with('\\'));
     rest[head..]
@@ -171,7 +177,8 @@ fn word_length(rest: &str) -> usize {
         .map_or(rest.len(), |end| (head + end).max(1))
 }
 
-/// Skips blank space, maths delimiters, emphasis and text commands: they neither join nor part.
+/// Skips white space, maths delimiters, emphasis and text commands, which neither join nor
+/// separate.
 fn after_noise(mut rest: &str) -> &str {
     const NOISE: &[&str] = &[
         "\\text", "\\mbox", "\\textrm", "\\mathrm", "\\quad", "\\qquad", "\\,", "\\;", "\\!",

@@ -1,14 +1,16 @@
-//! Answers marked by their format: `<answer>…</answer>` and GSM8K's `#### …`.
+//! Answers marked by an explicit format: `<answer>…</answer>` and GSM8K's `#### …`.
 
 use std::borrow::Cow;
 
 use super::series::{self, Member};
-use super::tokens::{Kind, Line};
+use super::tokens::{Lexed, TokenKind};
 use super::trim::tidy;
-use super::{CLOSING, Found, Options, Rule, choice, closing, last, opening, quantity, stated};
+use super::{
+    Options, Rule, RuleMatch, TAIL_BYTES, choice, conclusion, head, quantity, statement, tail,
+};
 
-/// The last `<answer>…</answer>` that holds something, or the list of tags it ends.
-pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
+/// The last non-empty `<answer>…</answer>`, or the list of adjacent tags that ends with it.
+pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch<'a>> {
     let mut tags: Vec<(usize, usize, &str)> = Vec::new();
     let mut open: Option<(usize, usize)> = None;
     let mut at = 0;
@@ -41,7 +43,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
                 text: Cow::Borrowed(source),
             });
         }
-        if members.len() == series::MOST_MEMBERS {
+        if members.len() == series::MAX_MEMBERS {
             break;
         }
     }
@@ -50,7 +52,7 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
     let series = series::last(text, &members)?;
     let last = members.len() - 1;
     if series.distinct > 1 {
-        return Some(Found {
+        return Some(RuleMatch {
             source: &text[members[series.first].start..members[last].end],
             text: series.text,
             rule: Rule::AnswerTag,
@@ -59,7 +61,8 @@ pub(super) fn last<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>
     Some(content(sources[last], options))
 }
 
-/// Length of a tag that starts with `name`, in any case, with blank space before its end.
+/// Length of the tag at the start of `rest` if its name is `name`, in any case. Blanks are allowed
+/// before `>`.
 fn tag(rest: &str, name: &str) -> Option<usize> {
     let head = rest.as_bytes().get(..name.len())?;
     if !head.eq_ignore_ascii_case(name.as_bytes()) {
@@ -72,74 +75,81 @@ fn tag(rest: &str, name: &str) -> Option<usize> {
         .then_some(name.len() + blank + 1)
 }
 
-/// What a tag holds, as one answer: a sentence inside it is read as the completion would be.
-fn content<'a>(source: &'a str, options: &Options<'_>) -> Found<'a> {
-    /// Most words of prose an answer has before it is read as a sentence.
-    const MOST_WORDS: usize = 4;
+/// The content of a tag as one answer. If the content is a sentence, it is read like a completion.
+fn content<'a>(source: &'a str, options: &Options<'_>) -> RuleMatch<'a> {
+    /// Content with more words than this is read as a sentence.
+    const MAX_WORDS: usize = 4;
+    // Multiple choice comes first: in "B because 5 is prime" the letter is the answer, not the 5.
+    // Content without a word, such as "42", is left to the rules for values.
     if options.choices
         && let Some(letter) = choice::in_clause(source)
-        && words(source, MOST_WORDS) > 0
+        && words(source, MAX_WORDS) > 0
     {
-        return Found {
+        return RuleMatch {
             rule: Rule::AnswerTag,
             ..letter
         };
     }
-    let sentence = words(source, MOST_WORDS) > MOST_WORDS;
-    // Of a tag that holds a whole essay its end is read, as of a text.
-    let ending = closing(source, CLOSING);
-    stated::inside(ending, Rule::AnswerTag, options)
+    let sentence = words(source, MAX_WORDS) > MAX_WORDS;
+    // A tag may contain a whole essay. As for a completion, only its end is read.
+    let ending = tail(source, TAIL_BYTES);
+    // A statement is the most specific reading ("The answer is 4."). The last value of prose is
+    // read only if the content is long enough to be prose. Everything else is the answer as
+    // written.
+    statement::inside(ending, Rule::AnswerTag, options)
         .or_else(|| {
-            let found = sentence.then(|| last::conclusion(ending)).flatten()?;
-            Some(Found {
+            let found = sentence.then(|| conclusion::find(ending)).flatten()?;
+            Some(RuleMatch {
                 rule: Rule::AnswerTag,
                 ..found
             })
         })
-        .unwrap_or_else(|| Found {
+        .unwrap_or_else(|| RuleMatch {
             text: quantity::upright(source),
             source,
             rule: Rule::AnswerTag,
         })
 }
 
-/// How much of an answer is read to tell a value from prose, in bytes.
-const OPENING: usize = 4096;
+/// Bytes read from the start of an answer to distinguish a value from prose.
+const HEAD_BYTES: usize = 4096;
 
-/// Words of prose at the start of `text`; counting stops past `enough`.
+/// Number of prose words at the start of `text`. Counting stops at `enough + 1`.
 fn words(text: &str, enough: usize) -> usize {
-    Line::read(opening(text, OPENING))
+    Lexed::read(head(text, HEAD_BYTES))
         .tokens
         .iter()
-        .filter(|token| token.kind == Kind::Word)
+        .filter(|token| token.kind == TokenKind::Word)
         .take(enough + 1)
         .count()
 }
 
-/// Most headings after an answer that are passed over on the way back to it.
-const MOST_HEADINGS: usize = 1024;
+/// Headings that are skipped while searching backwards for an answer, at most. It bounds the work
+/// for a text that consists of headings.
+const MAX_HEADINGS: usize = 1024;
 
-/// The last `#### …` that is an answer and no heading.
-pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'a>> {
+/// The last `#### …` that is an answer rather than a Markdown heading.
+pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<RuleMatch<'a>> {
     let mut next = text.len();
-    for _ in 0..MOST_HEADINGS {
+    for _ in 0..MAX_HEADINGS {
         let at = text[..next].rfind("####")?;
         let before = &text[..at];
         let start = before.trim_end_matches('#').len();
-        // A line ends with the next mark too, so that no byte is read for two of them.
+        // The line also ends at the next `####`, so that no byte is read for two marks.
         let value = &text[at + 4..next];
         let line_end = value.find('\n').unwrap_or(value.len());
         let line = &value[..line_end];
         let rest = &text[at + 4 + line_end..];
         next = start;
+        // Five or more hashes are not the GSM8K mark.
         if before.len() > start || line.starts_with('#') {
             continue;
         }
         let source = tidy(line);
         if is_answer(source, rest.trim_start().is_empty()) {
             return Some(
-                stated::inside(closing(source, CLOSING), Rule::Hashes, options).unwrap_or_else(
-                    || Found {
+                statement::inside(tail(source, TAIL_BYTES), Rule::Hashes, options).unwrap_or_else(
+                    || RuleMatch {
                         text: quantity::upright(source),
                         source,
                         rule: Rule::Hashes,
@@ -151,18 +161,19 @@ pub(super) fn hashes<'a>(text: &'a str, options: &Options<'_>) -> Option<Found<'
     None
 }
 
-/// Whether a line after `####` is an answer: it starts like a value, or is one or two words that
-/// end the text.
+/// Whether a line after `####` is an answer and not a heading. It is one if it starts like a value
+/// ("#### 18 dollars"), or if it ends the text and has at most two words ("#### Monday"). "####
+/// Step 1: add" and "#### Conclusion" followed by text are headings.
 fn is_answer(source: &str, ends_text: bool) -> bool {
     if source.is_empty() {
         return false;
     }
-    let line = Line::read(opening(source, OPENING));
-    let words = line
+    let lexed = Lexed::read(head(source, HEAD_BYTES));
+    let words = lexed
         .tokens
         .iter()
-        .filter(|token| matches!(token.kind, Kind::Word))
+        .filter(|token| matches!(token.kind, TokenKind::Word))
         .count();
-    let value = super::runs::starts_value(&line, 0);
+    let value = super::value_runs::starts_value(&lexed, 0);
     value && (words <= 4 || ends_text) || ends_text && words <= 2
 }

@@ -1,7 +1,8 @@
-//! Cuts what surrounds an answer and is not part of it: blank space, delimiters, emphasis, closing
-//! punctuation. Changes nothing inside.
+//! Removes what surrounds an answer and is not part of it: white space, delimiters, emphasis and
+//! closing punctuation. Changes nothing inside the answer.
 
-/// Delimiters that are cut where one stands on each side and none inside.
+/// Pairs of delimiters. A pair is removed if it surrounds the answer and neither delimiter occurs
+/// inside it: `$5$ and $6$` keeps its dollars. Longer delimiters precede their prefixes.
 const PAIRS: &[(&str, &str)] = &[
     ("$$", "$$"),
     ("$", "$"),
@@ -18,18 +19,18 @@ const PAIRS: &[(&str, &str)] = &[
     ("「", "」"),
 ];
 
-/// Spacing commands of LaTeX, which a trim takes for blank space.
+/// LaTeX spacing commands, which are removed like white space.
 const SPACES: &[&str] = &["\\,", "\\;", "\\!", "\\:", "\\ ", "\\quad", "\\qquad", "~"];
 
-/// Most layers around an answer that are cut; text with more of them is no answer.
-const MOST_LAYERS: usize = 64;
+/// Nested layers of delimiters that are removed, at most. A text with more is not an answer.
+const MAX_LAYERS: usize = 64;
 
-/// The answer inside `text`.
+/// Returns the answer inside `text`.
 pub(super) fn tidy(mut text: &str) -> &str {
-    for _ in 0..MOST_LAYERS {
+    for _ in 0..MAX_LAYERS {
         let before = text.len();
-        text = unwrapped(blank(text));
-        text = blank(closing(text));
+        text = unwrapped(without_white_space(text));
+        text = without_white_space(without_closing_mark(text));
         if text.len() == before {
             break;
         }
@@ -37,14 +38,14 @@ pub(super) fn tidy(mut text: &str) -> &str {
     text
 }
 
-/// Without blank space and spacing commands at either end.
-fn blank(mut text: &str) -> &str {
+/// Removes white space and spacing commands at both ends.
+fn without_white_space(mut text: &str) -> &str {
     loop {
         let before = text.len();
         text = text.trim();
         for space in SPACES {
             text = text.strip_prefix(space).unwrap_or(text);
-            // `\\` followed by the character of a spacing command ends a line, it does not space.
+            // `\\` followed by such a character is a line break and not a spacing command.
             if let Some(rest) = text.strip_suffix(space)
                 && !rest.ends_with('\\')
             {
@@ -57,6 +58,7 @@ fn blank(mut text: &str) -> &str {
     }
 }
 
+/// Removes one pair of delimiters.
 fn unwrapped(text: &str) -> &str {
     for (open, close) in PAIRS {
         if let Some(inner) = text
@@ -73,14 +75,16 @@ fn unwrapped(text: &str) -> &str {
     text
 }
 
-/// Without one mark of the end of a sentence. "P.M." stays whole. `!` stays: it may be a factorial.
-/// An ellipsis stays: it may continue a decimal.
-fn closing(text: &str) -> &str {
+/// Removes one mark at the end of a sentence or clause. These stay:
+/// - `!`, which may be a factorial;
+/// - the last of several dots, which may continue a decimal ("0.333...");
+/// - the dot of "P.M.".
+fn without_closing_mark(text: &str) -> &str {
     let rest = text
         .strip_suffix(['.', '。', '．', ';', '；', ',', '，', '、', ':', '：'])
         .unwrap_or(text);
-    let abbreviates = rest.ends_with(".M") || rest.ends_with(".m");
-    if abbreviates || rest.ends_with(['.', '\\']) {
+    let is_abbreviation = rest.ends_with(".M") || rest.ends_with(".m");
+    if is_abbreviation || rest.ends_with(['.', '\\']) {
         text
     } else {
         rest
@@ -92,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delimiters_emphasis_and_punctuation_go() {
+    fn removes_delimiters_emphasis_and_punctuation() {
         for text in [
             "5",
             " **5**. ",
@@ -109,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_answer_stays() {
+    fn keeps_characters_of_the_answer() {
         for text in [
             "5!",
             "0.333...",

@@ -1,8 +1,7 @@
-//! Reward models as the rest of the house sees them: loaded under a name, asked for scores,
-//! replaced while they are asked.
+//! The interface of reward models for the other crates: models are loaded under a name, score
+//! inputs, and can be replaced while they are in use.
 //!
-//! A score never comes without the version of the model that gave it, and the raw number never
-//! without its [`Scale`].
+//! A score always includes the version of its model, and a raw number its [`Scale`].
 
 mod numbers;
 
@@ -17,63 +16,63 @@ pub use numbers::{sigmoid, softmax, unit};
 
 use crate::{BoxFuture, Completion, ErrorCode};
 
-/// What a model is asked about.
+/// An input of a reward model.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelInput {
-    /// A completion with what it answers, rendered by the model's own template.
+    /// A completion with its prompt, rendered by the template of the model.
     Rollout {
-        /// The conversation before it.
+        /// The prompt, or the conversation before the completion.
         prompt: Option<Completion>,
-        /// What is judged.
+        /// The completion to score.
         completion: Completion,
-        /// The gold answer, for models that compare with one.
+        /// The gold answer, for models that compare with it.
         reference: Option<Arc<str>>,
     },
-    /// A text as it is: no template, the special tokens that the tokenizer adds by itself.
+    /// A text without a template. The tokenizer adds its special tokens.
     Text(Arc<str>),
-    /// A text that brings its own special tokens: none is added, but the end-of-sequence token
-    /// where `ended` asks for exactly one at the end and the text has none there.
+    /// A text that contains its special tokens, so none are added. If `ended` is set and the text
+    /// does not end with the end-of-sequence token, that token is appended.
     Bare {
         /// The text.
         text: Arc<str>,
-        /// Whether it ends in the end-of-sequence token.
+        /// Whether the input must end with exactly one end-of-sequence token.
         ended: bool,
     },
-    /// Two texts for a model that reads pairs, as a question and a passage.
+    /// Two texts for a model that reads pairs, such as a question and a passage.
     Pair(Arc<str>, Arc<str>),
-    /// Token ids as they are: nothing is added.
+    /// Token ids. Nothing is added.
     Ids(Vec<u32>),
 }
 
-/// What happens to an input longer than the model reads.
+/// How to handle an input that is longer than the model accepts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Truncate {
-    /// It is refused: a model that does not see the end of an answer says nothing about it.
+    /// Reject it: a score of a truncated answer would be meaningless.
     #[default]
     Refuse,
-    /// Tokens are cut from the start of the prompt; template and completion stay whole. Refused
-    /// where that is not enough.
+    /// Remove tokens from the start of the prompt. Template and completion are kept whole. The
+    /// input is rejected if that is not enough.
     PromptLeft,
-    /// The first tokens are cut, the special ones at the start stay.
+    /// Remove the first tokens, except special tokens at the start.
     Left,
-    /// The last tokens are cut, the special ones at the end stay.
+    /// Remove the last tokens, except special tokens at the end.
     Right,
 }
 
-/// Inputs for one model, admitted whole or not at all.
+/// A request to score inputs with one model. It is admitted as a whole or rejected.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelRequest {
-    /// The model; `None` for the one that is loaded, or the default of several.
+    /// Name of the model; `None` for the only one, or the default if there are several.
     pub model: Option<String>,
-    /// Who asks: callers take turns.
+    /// The caller. Callers are served in turn.
     pub caller: Arc<str>,
-    /// What it is asked about.
+    /// The inputs.
     pub inputs: Vec<ModelInput>,
-    /// What happens to inputs that are too long.
+    /// How to handle inputs that are too long.
     pub truncate: Truncate,
-    /// Refuse unless the model has this version, or one that starts so.
+    /// Reject the request unless the version of the model starts with this text.
     pub expected_version: Option<String>,
-    /// Longest wait in the queue; `None` for as long as it takes.
+    /// Maximum time in the queue; `None` for no limit.
     pub timeout: Option<Duration>,
 }
 
@@ -81,7 +80,8 @@ pub struct ModelRequest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// Any number; only differences under one prompt mean something (Bradley-Terry).
+    /// Any number. Only differences between completions of one prompt are meaningful
+    /// (Bradley-Terry).
     Logit,
     /// A probability, 0 to 1.
     Probability,
@@ -89,7 +89,7 @@ pub enum Scale {
     Cosine,
 }
 
-/// What a model says of an input, before any normalisation.
+/// The output of a model for one input, before normalisation.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Readout {
     /// One number, on the model's scale.
@@ -104,161 +104,162 @@ pub enum Readout {
     Embedding(Vec<f32>),
 }
 
-/// What a model said of one input.
+/// The score of one input.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelScore {
-    /// Everything it said.
+    /// The complete output.
     pub readout: Readout,
-    /// The one number that stands for it, on the model's scale: the scalar, the probability of the
-    /// positive labels, the least of the steps, or the cosine with the reference; `None` for
-    /// classes without a positive one and for embeddings alone.
+    /// The output as one number on the scale of the model: the scalar, the probability of the
+    /// positive labels, the minimum over the steps, or the cosine with the reference. `None` for
+    /// classes without a positive one and for embeddings without a reference.
     pub raw: Option<f32>,
-    /// [`ModelScore::raw`] under the model's declared normalisation, 0 to 1.
+    /// [`ModelScore::raw`] after the normalisation that the model declares, in \[0, 1\].
     pub score: Option<f64>,
-    /// Tokens read.
+    /// Number of tokens read.
     pub tokens: u32,
-    /// Tokens cut off.
+    /// Number of tokens removed by truncation.
     pub cut: u32,
-    /// The last token ids read, at most four: what stands under the head.
+    /// The last token ids, at most four. They show which token the head reads.
     pub last_ids: Vec<u32>,
 }
 
-/// Why a model says nothing of one input.
+/// Why a model cannot score an input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The completion, or an input that cannot be told apart, is longer than the model reads.
-    #[error("the input has {tokens} tokens, and the model reads at most {max}")]
+    /// The completion, or an input without separate parts, is longer than the model accepts.
+    #[error("the input has {tokens} tokens, but the model accepts at most {max}")]
     TooLong {
-        /// Its tokens.
+        /// Tokens of the input.
         tokens: usize,
-        /// Most that are read.
+        /// Maximum number of tokens.
         max: usize,
     },
-    /// The prompt leaves no room.
+    /// The prompt leaves too few tokens for the completion.
     #[error(
-        "prompt and completion have {tokens} tokens, and the model reads at most {max}; cut the \
-         prompt, or allow `truncate: \"prompt_left\"`"
+        "prompt and completion have {tokens} tokens, but the model accepts at most {max}; shorten \
+         the prompt or set `truncate: \"prompt_left\"`"
     )]
     PromptTooLong {
-        /// Tokens in all.
+        /// Tokens of prompt and completion.
         tokens: usize,
-        /// Most that are read.
+        /// Maximum number of tokens.
         max: usize,
     },
-    /// The model does not read such an input: what it needs, and what it got.
+    /// The model does not support this kind of input. The message states what it needs and what it
+    /// received.
     #[error("{0}")]
     Unreadable(String),
 }
 
-/// What a model said of a request's inputs, in their order.
+/// The reply to a request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModelReply {
-    /// The model that said it. All inputs of a request meet one version.
+    /// The model. All inputs of a request are scored by the same version.
     pub model: Arc<ModelInfo>,
-    /// A score or the reason for none, for each input.
+    /// For each input in order, its score or the reason why it has none.
     pub scores: Vec<Result<ModelScore, Refusal>>,
 }
 
-/// A model that is loaded.
+/// A loaded model.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelInfo {
-    /// Its name here.
+    /// Name under which it is loaded.
     pub name: String,
-    /// Hash of configuration, weights, tokenizer and options, in hex: what gave a score.
+    /// Hash of configuration, weights, tokenizer and options, in hexadecimal.
     pub version: String,
-    /// The directory or hub name it came from.
+    /// Directory or hub name.
     pub source: String,
     /// `architectures[0]` of its configuration.
     pub architecture: String,
     /// The head: `scalar`, `classes`, `steps`, `labels` or `embedding`.
     pub head: &'static str,
-    /// The row the head reads, as options write it: `last`, `hf_nonpad`, `first_pad`, `cls`,
-    /// `mean`, `token:ID`.
+    /// The hidden state that the head reads, as in the options: `last`, `hf_nonpad`, `first_pad`,
+    /// `cls`, `mean`, `token:ID`.
     pub pooling: String,
     /// Scale of `raw`.
     pub scale: Scale,
     /// How `raw` becomes a score: `none`, `sigmoid`, `affine` or `relative`.
     pub normalise: &'static str,
-    /// Names of classes or label tokens, in the order of their numbers; empty for one scalar.
+    /// Names of the classes or label tokens, in the order of the output; empty for a scalar.
     pub labels: Vec<String>,
     /// How rollouts are rendered: `chat`, `text`, `verify_rm` or `custom`.
     pub template: &'static str,
-    /// Parameters in all.
+    /// Number of parameters.
     pub parameters: u64,
     /// Size of a hidden state.
     pub hidden: usize,
-    /// Layers.
+    /// Number of layers.
     pub layers: usize,
-    /// Most tokens it reads.
+    /// Maximum number of tokens.
     pub max_tokens: usize,
-    /// Type of the numbers it computes with: `f32`, `bf16` or `f16`.
+    /// Data type of its computations: `f32`, `bf16` or `f16`.
     pub dtype: &'static str,
-    /// Where it runs: `cpu` or `cuda:N`.
+    /// Device: `cpu` or `cuda:N`.
     pub device: String,
-    /// When it became ready, in microseconds of Unix time.
+    /// Time at which it became ready, in microseconds since the Unix epoch.
     pub loaded_us: i64,
 }
 
-/// A name and what stands behind it.
+/// The state of a name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModelStatus {
     /// The name.
     pub name: String,
-    /// `ready`, `loading` or `failed`; a model that is being replaced stays `ready`.
+    /// State. A model that is being replaced stays `ready`.
     pub state: ModelState,
-    /// Why it failed, or why the last replacement did.
+    /// Why loading or the last replacement failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// The model, when one is loaded.
+    /// The model, if one is loaded.
     #[serde(flatten)]
     pub info: Option<Arc<ModelInfo>>,
-    /// Whether requests without a name get it.
+    /// Whether requests without a name use it.
     pub default: bool,
     /// Inputs scored since the start.
     pub scored: u64,
     /// Tokens read since the start.
     pub tokens: u64,
-    /// Tokens waiting.
+    /// Tokens in the queue.
     pub waiting_tokens: u64,
 }
 
-/// Whether a name can be asked.
+/// Whether a name can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ModelState {
-    /// It answers.
+    /// Requests are answered.
     Ready,
-    /// It will.
+    /// The model is being loaded.
     Loading,
-    /// It cannot.
+    /// The model could not be loaded.
     Failed,
 }
 
-/// What to load.
+/// A request to load a model.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ModelLoad {
-    /// A directory or `org/name`; `None` reads the present source again.
+    /// A directory or `org/name`; `None` reloads the current source.
     pub source: Option<String>,
-    /// Options as in the configuration, beside `source`; `None` keeps the present ones.
+    /// Options as in the configuration, without `source`; `None` keeps the current ones.
     pub options: Option<Map<String, Value>>,
 }
 
-/// Why a request for a model is refused.
+/// Why a request for a model is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// No model has the name, or none was named and there is not one that could be meant.
+    /// There is no model of this name, or no name was given and there is no default.
     #[error("{0}")]
     Unknown(String),
     /// The model is not loaded yet, or failed to load.
     #[error("{0}")]
     Unavailable(String),
-    /// What should be loaded cannot be, with the reason.
+    /// The model cannot be loaded. The message has the reason.
     #[error("{0}")]
     NotLoadable(String),
     /// The model has another version than the expected one.
     #[error(
-        "the model `{name}` has version {version}, not {expected}; read `GET /v1/reward-models` \
-         and decide anew"
+        "the model `{name}` has version {version}, not {expected}; read the current version from \
+         `GET /v1/reward-models`"
     )]
     OtherVersion {
         /// The model.
@@ -268,29 +269,33 @@ pub enum ModelError {
         /// The expected one.
         expected: String,
     },
-    /// Too many tokens wait.
-    #[error("{waiting} tokens wait for the model; retry in {} s", retry_after.as_secs().max(1))]
+    /// Too many tokens are queued.
+    #[error(
+        "{waiting} tokens are queued for the model; retry in {} s",
+        retry_after.as_secs().max(1)
+    )]
     Overloaded {
-        /// Tokens that wait.
+        /// Queued tokens.
         waiting: u64,
-        /// When there should be room.
+        /// Time after which the queue should accept the request.
         retry_after: Duration,
     },
-    /// The request alone is more than ever fits.
+    /// The request alone exceeds the limit of the queue.
     #[error(
-        "the request has {tokens} tokens, and at most {limit} may wait; send fewer inputs at once"
+        "the request has {tokens} tokens, but the queue accepts at most {limit}; send fewer inputs \
+         per request"
     )]
     TooLarge {
-        /// Its tokens.
+        /// Tokens of the request.
         tokens: u64,
-        /// Most that may wait.
+        /// Maximum number of queued tokens.
         limit: u64,
     },
-    /// The timeout ran out before its turn came.
-    #[error("the request did not get its turn within its timeout; send it again, or later")]
+    /// The request timed out in the queue.
+    #[error("the request timed out in the queue; retry")]
     Expired,
     /// The node is shutting down.
-    #[error("the node is shutting down; send the request to another")]
+    #[error("the node is shutting down; retry on another node")]
     ShuttingDown,
     /// The device failed.
     #[error("{0}")]
@@ -298,7 +303,7 @@ pub enum ModelError {
 }
 
 impl ModelError {
-    /// Its code.
+    /// The error code.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         match self {
@@ -315,36 +320,35 @@ impl ModelError {
     }
 }
 
-/// Whatever holds reward models.
+/// Serves reward models.
 pub trait RewardModels: Send + Sync {
-    /// Every name, in alphabetical order.
+    /// Returns the state of every name, in alphabetical order.
     fn list(&self) -> Vec<ModelStatus>;
 
-    /// The model behind a name, or the one that is meant without a name.
+    /// Returns the model of a name, or the default model.
     ///
     /// # Errors
     /// [`ModelError::Unknown`], [`ModelError::Unavailable`].
     fn find(&self, name: Option<&str>) -> Result<Arc<ModelInfo>, ModelError>;
 
-    /// Scores inputs. Dropping the future gives their place in the queue up.
+    /// Scores inputs. Dropping the future removes the request from the queue.
     fn score(&self, request: ModelRequest) -> BoxFuture<'_, Result<ModelReply, ModelError>>;
 
-    /// Loads a model under a name, or replaces the one there; requests go on meanwhile and meet one
-    /// version each.
+    /// Loads a model under a name, or replaces the model of that name. Requests continue meanwhile;
+    /// each uses one version.
     fn load(
         &self,
         name: String,
         load: ModelLoad,
     ) -> BoxFuture<'_, Result<Arc<ModelInfo>, ModelError>>;
 
-    /// Takes a model away. What waits for it is still answered.
+    /// Unloads a model. Requests that are already queued for it are still answered.
     ///
     /// # Errors
     /// [`ModelError::Unknown`].
     fn unload(&self, name: &str) -> Result<(), ModelError>;
 
-    /// Refuses new requests, answers those that wait, and refuses what is left when `timeout` runs
-    /// out.
+    /// Rejects new requests, answers queued ones, and rejects those that are left after `timeout`.
     fn stop(&self, timeout: Duration) -> BoxFuture<'_, ()> {
         let _ = timeout;
         Box::pin(std::future::ready(()))

@@ -1,5 +1,5 @@
-//! What is done to numbers of models in more than one room: the same formula everywhere, finite
-//! wherever its inputs are.
+//! Functions on the outputs of models. They are shared, so that every module uses the same formula,
+//! and are finite for all finite inputs.
 
 /// `1 / (1 + exp(-x))`.
 #[must_use]
@@ -7,8 +7,8 @@ pub fn sigmoid(x: f64) -> f64 {
     1.0 / (1.0 + (-x).exp())
 }
 
-/// `exp(x)` over the sum of all. The largest is taken off first: taking any other off overflows for
-/// numbers like -100 and 5.
+/// `exp(x)` divided by the sum over all numbers. The largest number is subtracted first: without it
+/// the exponential overflows for large numbers.
 #[must_use]
 pub fn softmax(numbers: &[f32]) -> Vec<f32> {
     let largest = numbers.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -23,7 +23,7 @@ pub fn softmax(numbers: &[f32]) -> Vec<f32> {
         .collect()
 }
 
-/// The vector of length 1 in the same direction; one of length 0 stays.
+/// The vector of length 1 in the same direction. The zero vector is returned unchanged.
 #[must_use]
 pub fn unit(vector: &[f32]) -> Vec<f32> {
     let length = vector
@@ -48,19 +48,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shares_of_far_numbers_are_numbers() {
+    fn computes_softmax_of_distant_numbers() {
         assert_eq!(softmax(&[-100.0, 5.0]), [0.0, 1.0]);
         assert_eq!(softmax(&[1e30, 1e30]), [0.5, 0.5]);
         assert!((softmax(&[1.0, 2.0, 3.0]).iter().sum::<f32>() - 1.0).abs() < 1e-6);
     }
 
     #[test]
-    fn a_sigmoid_of_far_numbers_is_finite() {
+    fn computes_sigmoid_of_large_numbers() {
         assert_eq!([-1e30, 0.0, 1e30].map(sigmoid), [0.0, 0.5, 1.0]);
     }
 
     #[test]
-    fn a_unit_vector_has_length_one_or_none() {
+    fn normalises_vectors_except_zero() {
         assert_eq!(unit(&[3.0, 4.0]), [0.6, 0.8]);
         assert_eq!(unit(&[0.0, 0.0]), [0.0, 0.0]);
     }

@@ -1,18 +1,18 @@
-//! The forms in which models write calls.
+//! The forms in which models write tool calls.
 
 use std::fmt;
 
-/// One way to write a call.
+/// A form of tool calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Form {
     /// `tool_calls` or `function_call` of a message (OpenAI).
     OpenAi,
     /// `tool_use` parts of a message (Anthropic).
     Anthropic,
-    /// `<tool_call>{"name": …, "arguments": {…}}</tool_call>`, one or several objects in it
+    /// `<tool_call>{"name": …, "arguments": {…}}</tool_call>` with one or several objects
     /// (Hermes, Qwen 2.5 and 3, ToolRL).
     Hermes,
-    /// `<function=f><parameter=a>1</parameter></function>`, as a rule in `<tool_call>`
+    /// `<function=f><parameter=a>1</parameter></function>`, usually in `<tool_call>`
     /// (Qwen3-Coder).
     Qwen3Coder,
     /// `<tools>{…}</tools>` (Qwen2.5-Coder).
@@ -27,7 +27,7 @@ pub enum Form {
     /// A name and its JSON on the next line, or
     /// `<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>` (GLM).
     Glm,
-    /// `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`, perhaps in a fence (MiniCPM, LFM).
+    /// `<|tool_call_start|>[f(a=1)]<|tool_call_end|>`, possibly in a fence (MiniCPM, LFM).
     MiniCpm,
     /// `<tool_call>[{…}]`, `<function_call>{…}`; the end may be missing (Granite).
     Granite,
@@ -45,7 +45,7 @@ pub enum Form {
     Gemma,
     /// `[f(a=1), g(b="x")]` and nothing else (Llama 3.2 and 4, BFCL).
     Pythonic,
-    /// A JSON object, an array or lines of objects, and nothing else.
+    /// A JSON object, an array or several objects, and nothing else.
     Json,
 }
 
@@ -72,7 +72,7 @@ impl Form {
         Self::Json,
     ];
 
-    /// Stable name, as tasks and evidence spell it.
+    /// The stable name, used in tasks and evidence.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ impl Form {
         }
     }
 
-    /// The form of that name.
+    /// Returns the form with this name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|form| form.as_str() == name)

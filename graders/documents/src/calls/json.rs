@@ -1,11 +1,12 @@
-//! Calls written as JSON: an object with a name and arguments, arrays and sequences of such.
+//! Reads calls in JSON: an object with a name and arguments, and arrays and sequences of such
+//! objects.
 
-use super::scan::{Bare, Scan};
+use super::scan::{ParsedCall, Scan};
 use super::{Broken, Form};
 use crate::json::Json;
 
-/// The call an object is. `at` is where the object stands.
-pub(super) fn call(value: Json, at: usize) -> Result<Bare, Broken> {
+/// Converts an object to a call. `at` is the byte offset of the object.
+pub(super) fn call(value: Json, at: usize) -> Result<ParsedCall, Broken> {
     let Json::Object(mut members) = value else {
         return Err(Broken::new(
             at,
@@ -26,7 +27,12 @@ pub(super) fn call(value: Json, at: usize) -> Result<Bare, Broken> {
     for (key, value) in members {
         match (key.as_str(), value) {
             ("name", Json::Text(text)) if !text.is_empty() => name = Some(text),
-            ("name", _) => return Err(Broken::new(at, "the call's `name` is no text")),
+            ("name", _) => {
+                return Err(Broken::new(
+                    at,
+                    "the `name` of the call is not a non-empty string",
+                ));
+            }
             ("arguments" | "parameters", _) if arguments.is_some() => {
                 return Err(Broken::new(
                     at,
@@ -39,14 +45,14 @@ pub(super) fn call(value: Json, at: usize) -> Result<Bare, Broken> {
     }
     let name = name.ok_or_else(|| Broken::new(at, "the call has no `name`"))?;
     let arguments = arguments.ok_or_else(|| Broken::new(at, "the call has no `arguments`"))?;
-    Ok(Bare {
+    Ok(ParsedCall {
         name,
         arguments,
-        ..Bare::default()
+        ..ParsedCall::default()
     })
 }
 
-/// Arguments: an object, or its JSON as a string; an empty string or null for none.
+/// Arguments are an object or its JSON as a string. An empty string or null means no arguments.
 pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, Broken> {
     match value {
         Json::Object(members) => Ok(members),
@@ -60,7 +66,7 @@ pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, B
             )),
             Err(broken) => Err(Broken::new(
                 at,
-                format!("in the text of the arguments {broken}"),
+                format!("invalid JSON in the arguments: {broken}"),
             )),
         },
         other => Err(Broken::new(
@@ -70,7 +76,7 @@ pub(super) fn arguments(value: Json, at: usize) -> Result<Vec<(String, Json)>, B
     }
 }
 
-/// Goes past one value, an object or an array of them, and notes its calls. Says whether it was an
+/// Reads one value, an object or an array of objects, and adds its calls. Returns whether it was an
 /// array.
 pub(super) fn value(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken> {
     scan.skip_space();
@@ -89,8 +95,8 @@ pub(super) fn value(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken>
     }
 }
 
-/// Goes past values up to what is none, with or without `;` or `,` between them. Says whether the
-/// last was an array.
+/// Reads values with or without `;` or `,` between them, up to something else. Returns whether the
+/// last value was an array.
 pub(super) fn values(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken> {
     loop {
         let was_array = value(scan, form)?;
@@ -102,11 +108,11 @@ pub(super) fn values(scan: &mut Scan<'_, '_>, form: Form) -> Result<bool, Broken
     }
 }
 
-/// Whether a text looks like calls in JSON, sound or broken.
+/// Whether a text is an attempt to write calls in JSON, valid or not.
 pub(super) fn is_attempt(text: &str) -> bool {
-    let names = text.contains("\"name\"")
+    let has_keys = text.contains("\"name\"")
         && (text.contains("\"arguments\"") || text.contains("\"parameters\""));
-    names
+    has_keys
         && text
             .trim_start()
             .trim_start_matches('[')

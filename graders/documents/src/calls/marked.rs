@@ -1,15 +1,16 @@
-//! Calls that a mark opens. The table has every mark; the function beside it reads what stands
-//! behind.
+//! Reads calls that start with a mark. A table lists all marks, with the function that reads the
+//! text after each.
 
-use super::scan::{Bare, Scan};
+use super::scan::{ParsedCall, Scan};
 use super::{Form, json, parameters, python};
 use crate::json::Broken;
 
-/// Reads one attempt, the cursor behind its mark; notes its calls.
-type Read = fn(&mut Scan<'_, '_>, usize) -> Result<(), (Form, Broken)>;
+/// Reads one attempt and adds its calls. The cursor is after the mark; the argument is the byte
+/// offset of the mark.
+type ReadAttempt = fn(&mut Scan<'_, '_>, usize) -> Result<(), (Form, Broken)>;
 
-/// Marks, longer ones before those they begin with.
-const MARKS: &[(&str, Read)] = &[
+/// The marks. A mark precedes its prefixes.
+const MARKS: &[(&str, ReadAttempt)] = &[
     ("<tool_call>", tool_call),
     ("<tools>", tools),
     ("<function_call>", granite),
@@ -28,8 +29,8 @@ const MARKS: &[(&str, Read)] = &[
     ("```tool_call", fenced),
 ];
 
-/// Marks around attempts that say nothing themselves.
-const AROUND: &[&str] = &[
+/// Marks around attempts, which are ignored.
+const WRAPPERS: &[&str] = &[
     "<｜tool▁calls▁begin｜>",
     "<｜tool▁calls▁end｜>",
     "<|tool_calls_section_begin|>",
@@ -41,15 +42,15 @@ const AROUND: &[&str] = &[
     "<|eom_id|>",
 ];
 
-/// Closing marks without an opening one are attempts too: the model meant to call.
-const STRAY: &[(&str, Form)] = &[
+/// End marks without a start are malformed attempts: the model tried to write a call.
+const STRAY_ENDS: &[(&str, Form)] = &[
     ("</tool_call>", Form::Hermes),
     ("</function>", Form::Qwen3Coder),
     ("<|tool_call_end|>", Form::MiniCpm),
     ("<｜tool▁call▁end｜>", Form::DeepSeek),
 ];
 
-/// Reads every marked attempt of a part.
+/// Reads all marked attempts of a part.
 pub(super) fn scan(scan: &mut Scan<'_, '_>) {
     while !scan.is_full()
         && let Some(next) = scan.rest().find(['<', '[', '`', 'f'])
@@ -65,16 +66,18 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
                 scan.malformed(form, start, broken);
             }
             scan.prose_from_here();
-        } else if let Some((mark, form)) = STRAY.iter().find(|(mark, _)| rest.starts_with(mark)) {
+        } else if let Some((mark, form)) =
+            STRAY_ENDS.iter().find(|(mark, _)| rest.starts_with(mark))
+        {
             scan.prose_until(start);
             scan.at += mark.len();
             scan.malformed(
                 *form,
                 start,
-                Broken::new(start, format!("`{mark}` closes nothing")),
+                Broken::new(start, format!("`{mark}` without a start")),
             );
             scan.prose_from_here();
-        } else if let Some(mark) = AROUND.iter().find(|mark| rest.starts_with(**mark)) {
+        } else if let Some(mark) = WRAPPERS.iter().find(|mark| rest.starts_with(**mark)) {
             scan.prose_until(start);
             scan.at += mark.len();
             scan.prose_from_here();
@@ -86,7 +89,7 @@ pub(super) fn scan(scan: &mut Scan<'_, '_>) {
     scan.prose_until(scan.at);
 }
 
-/// Behind the end mark that belongs to a broken attempt, or before the next mark, or at the end.
+/// Moves the cursor after the end mark of a malformed attempt, before the next mark, or to the end.
 fn skip_to_end_of_attempt(scan: &mut Scan<'_, '_>, mark: &str) {
     let ends: &[&str] = match mark {
         "<tool_call>" => &["</tool_call>"],
@@ -105,29 +108,29 @@ fn skip_to_end_of_attempt(scan: &mut Scan<'_, '_>, mark: &str) {
     let mut at = 0;
     while let Some(next) = rest[at..].find(['<', '[', '`', 'f']) {
         at += next;
-        let here = &rest[at..];
-        if let Some(end) = ends.iter().find(|end| here.starts_with(**end)) {
+        let tail = &rest[at..];
+        if let Some(end) = ends.iter().find(|end| tail.starts_with(**end)) {
             scan.at += at + end.len();
             return;
         }
         // A function inside `<tool_call>` belongs to the attempt.
         let opens =
-            |next: &str| here.starts_with(next) && !(mark == "<tool_call>" && next == "<function=");
+            |next: &str| tail.starts_with(next) && !(mark == "<tool_call>" && next == "<function=");
         if MARKS.iter().any(|(next, _)| opens(next)) {
             scan.at += at;
             return;
         }
-        at += here.chars().next().map_or(0, char::len_utf8);
+        at += tail.chars().next().map_or(0, char::len_utf8);
     }
     scan.finish();
 }
 
-/// What a form's reader gives, with the form.
-fn of<T>(form: Form, read: Result<T, Broken>) -> Result<T, (Form, Broken)> {
+/// Adds the form to an error.
+fn with_form<T>(form: Form, read: Result<T, Broken>) -> Result<T, (Form, Broken)> {
     read.map_err(|broken| (form, broken))
 }
 
-/// The end mark, which must stand there.
+/// Reads the end mark, which is required.
 fn end(scan: &mut Scan<'_, '_>, form: Form, mark: &str) -> Result<(), (Form, Broken)> {
     if scan.take(mark) {
         return Ok(());
@@ -140,29 +143,25 @@ fn end(scan: &mut Scan<'_, '_>, form: Form, mark: &str) -> Result<(), (Form, Bro
     Err((form, scan.broken(reason)))
 }
 
-/// The end mark, which may be missing where the text ends.
-fn end_or_nothing(
-    scan: &mut Scan<'_, '_>,
-    form: Form,
-    marks: &[&str],
-) -> Result<(), (Form, Broken)> {
+/// Reads the end mark, which may be missing at the end of the text.
+fn optional_end(scan: &mut Scan<'_, '_>, form: Form, marks: &[&str]) -> Result<(), (Form, Broken)> {
     if marks.iter().any(|mark| scan.take(mark)) || scan.is_at_end() {
         return Ok(());
     }
-    Err((form, scan.broken("something stands behind the call")))
+    Err((form, scan.broken("unexpected text after the call")))
 }
 
-/// `<tool_call>`, which five families share.
+/// `<tool_call>`, which five families of models share. The first character decides between them.
 fn tool_call(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     scan.skip_space();
     match scan.rest().as_bytes().first() {
         Some(b'{') => {
-            of(Form::Hermes, json::values(scan, Form::Hermes))?;
+            with_form(Form::Hermes, json::values(scan, Form::Hermes))?;
             end(scan, Form::Hermes, "</tool_call>")
         }
         Some(b'[') => {
-            of(Form::Granite, json::value(scan, Form::Granite))?;
-            end_or_nothing(scan, Form::Granite, &["</tool_call>"])
+            with_form(Form::Granite, json::value(scan, Form::Granite))?;
+            optional_end(scan, Form::Granite, &["</tool_call>"])
         }
         Some(b'<') if scan.take("<function=") => {
             function(scan, start)?;
@@ -176,24 +175,24 @@ fn tool_call(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)
             scan.broken("expected an object with a name and arguments"),
         )),
         Some(_) => {
-            let call = of(Form::Glm, parameters::keys_and_values(scan))?;
-            of(Form::Glm, scan.call(Form::Glm, start, call))
+            let call = with_form(Form::Glm, parameters::keys_and_values(scan))?;
+            with_form(Form::Glm, scan.call(Form::Glm, start, call))
         }
     }
 }
 
 fn tools(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
-    of(Form::Qwen25Coder, json::values(scan, Form::Qwen25Coder))?;
+    with_form(Form::Qwen25Coder, json::values(scan, Form::Qwen25Coder))?;
     end(scan, Form::Qwen25Coder, "</tools>")
 }
 
 fn granite(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
-    of(Form::Granite, json::value(scan, Form::Granite))?;
+    with_form(Form::Granite, json::value(scan, Form::Granite))?;
     let another = scan.rest().trim_start().starts_with("<function_call>");
     if another {
         Ok(())
     } else {
-        end_or_nothing(scan, Form::Granite, &["</function_call>"])
+        optional_end(scan, Form::Granite, &["</function_call>"])
     }
 }
 
@@ -204,34 +203,34 @@ fn function(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)>
     } else {
         Form::Qwen3Coder
     };
-    let call = of(form, read)?;
-    of(form, scan.call(form, start, call))
+    let call = with_form(form, read)?;
+    with_form(form, scan.call(form, start, call))
 }
 
 fn invoke(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
-    let call = of(Form::Invoke, parameters::invoke(scan))?;
-    of(Form::Invoke, scan.call(Form::Invoke, start, call))
+    let call = with_form(Form::Invoke, parameters::invoke(scan))?;
+    with_form(Form::Invoke, scan.call(Form::Invoke, start, call))
 }
 
 /// JSON with `parameters`, or `name.call(…)`.
 fn python_tag(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     scan.skip_space();
     if scan.rest().starts_with(['{', '[']) {
-        of(Form::Llama, json::values(scan, Form::Llama))?;
-        return end_or_nothing(scan, Form::Llama, &["<|eom_id|>", "<|eot_id|>"]);
+        with_form(Form::Llama, json::values(scan, Form::Llama))?;
+        return optional_end(scan, Form::Llama, &["<|eom_id|>", "<|eot_id|>"]);
     }
     python_calls(scan, Form::Llama, start)?;
-    end_or_nothing(scan, Form::Llama, &["<|eom_id|>", "<|eot_id|>"])
+    optional_end(scan, Form::Llama, &["<|eom_id|>", "<|eot_id|>"])
 }
 
-/// An array of objects, or `f[ARGS]{…}`, in older texts with an id between, in newer ones without a
-/// mark.
+/// An array of objects, or `f[ARGS]{…}`. Older texts have an id between the two, newer ones omit
+/// `[ARGS]`.
 fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     let form = Form::Mistral;
     scan.skip_space();
     if scan.rest().starts_with(['[', '{']) {
-        of(form, json::value(scan, form))?;
-        return end_or_nothing(scan, form, &["[/TOOL_CALLS]", "</s>"]);
+        with_form(form, json::value(scan, form))?;
+        return optional_end(scan, form, &["[/TOOL_CALLS]", "</s>"]);
     }
     let rest = scan.rest();
     let name = rest[..rest.find(['[', '{']).unwrap_or(rest.len())].trim();
@@ -241,51 +240,52 @@ fn mistral(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> 
             scan.broken("expected an array of calls, or a name with `[ARGS]`"),
         ));
     }
-    let _passed = scan.take(name);
+    let _name = scan.take(name);
     if scan.take("[CALL_ID]") {
         let rest = scan.rest();
         scan.at += rest.find('[').unwrap_or(rest.len());
     }
-    let _marked = scan.take("[ARGS]");
+    let _mark = scan.take("[ARGS]");
     let at = scan.at;
-    let arguments = of(
+    let arguments = with_form(
         form,
         scan.take_json()
             .and_then(|value| json::arguments(value, at)),
     )?;
-    let call = Bare {
+    let call = ParsedCall {
         name: name.to_owned(),
         arguments,
-        ..Bare::default()
+        ..ParsedCall::default()
     };
-    of(form, scan.call(form, start, call))?;
+    with_form(form, scan.call(form, start, call))?;
     let another = scan.rest().trim_start().starts_with("[TOOL_CALLS]");
     if another {
         Ok(())
     } else {
-        end_or_nothing(scan, form, &["[/TOOL_CALLS]", "</s>"])
+        optional_end(scan, form, &["[/TOOL_CALLS]", "</s>"])
     }
 }
 
 fn phi(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
-    of(Form::Phi, json::value(scan, Form::Phi))?;
-    end_or_nothing(
+    with_form(Form::Phi, json::value(scan, Form::Phi))?;
+    optional_end(
         scan,
         Form::Phi,
         &["<|/tool_call|>", "<|tool_call_end|>", "<|end|>"],
     )
 }
 
-/// Where a part begins with it; a word in prose is none.
+/// `functools[…]`, only at the start of a part: elsewhere it is a word of prose.
 fn functools(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     if !scan.begins_at(start) {
         return Ok(());
     }
     scan.at = start + "functools".len();
-    of(Form::Phi, json::value(scan, Form::Phi))?;
-    end_or_nothing(scan, Form::Phi, &["<|end|>"])
+    with_form(Form::Phi, json::value(scan, Form::Phi))?;
+    optional_end(scan, Form::Phi, &["<|end|>"])
 }
 
+/// Calls in Python, possibly in a fence.
 fn minicpm(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> {
     let form = Form::MiniCpm;
     let fenced = scan.take("```python") || scan.take("```");
@@ -296,12 +296,12 @@ fn minicpm(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)>
     end(scan, form, "<|tool_call_end|>")
 }
 
-/// Calls in Python, noted with their own places, the first from `start` on. `f.call(…)` is how
-/// Llama calls `f`.
+/// Calls in Python, each added with its own byte range; the first starts at `start`. Llama writes a
+/// call of `f` as `f.call(…)`.
 fn python_calls(scan: &mut Scan<'_, '_>, form: Form, start: usize) -> Result<(), (Form, Broken)> {
     let from = scan.at;
     let mut reader = python::Reader::new(scan.rest());
-    let calls = of(form, reader.calls().map_err(|broken| broken.within(from)))?;
+    let calls = with_form(form, reader.calls().map_err(|broken| broken.within(from)))?;
     for (at, (span, mut call)) in calls.into_iter().enumerate() {
         if let Some(tool) = call
             .name
@@ -311,7 +311,7 @@ fn python_calls(scan: &mut Scan<'_, '_>, form: Form, start: usize) -> Result<(),
             call.name = tool.to_owned();
         }
         scan.at = from + span.end;
-        of(
+        with_form(
             form,
             scan.call(form, if at == 0 { start } else { from + span.start }, call),
         )?;
@@ -333,12 +333,12 @@ fn kimi(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
         .trim();
     let name = id.strip_prefix("functions.").unwrap_or(id);
     let name = name.rsplit_once(':').map_or(name, |(name, _)| name);
-    argued(scan, form, start, name)?;
+    named_call(scan, form, start, name)?;
     end(scan, form, "<|tool_call_end|>")
 }
 
-/// A name that is known, and JSON behind it.
-fn argued(
+/// A call of `name` with the JSON of its arguments at the cursor.
+fn named_call(
     scan: &mut Scan<'_, '_>,
     form: Form,
     start: usize,
@@ -349,42 +349,42 @@ fn argued(
     }
     scan.skip_space();
     let at = scan.at;
-    let arguments = of(
+    let arguments = with_form(
         form,
         scan.take_json()
             .and_then(|value| json::arguments(value, at)),
     )?;
-    of(
+    with_form(
         form,
         scan.call(
             form,
             start,
-            Bare {
+            ParsedCall {
                 name: name.to_owned(),
                 arguments,
-                ..Bare::default()
+                ..ParsedCall::default()
             },
         ),
     )
 }
 
-/// `… to=functions.f … <|message|>{…}<|call|>`; a commentary to nobody is prose.
+/// `… to=functions.f … <|message|>{…}<|call|>`. A commentary without a recipient is prose.
 fn harmony(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)> {
     let form = Form::Harmony;
     scan.at = start;
     let missing = (form, scan.broken("`<|message|>` is missing"));
     let header = scan.take_until("<|message|>").ok_or(missing)?;
-    let Some((_, to)) = header.split_once("to=") else {
+    let Some((_, recipient)) = header.split_once("to=") else {
         return Ok(());
     };
-    let to = to.split([' ', '<']).next().unwrap_or_default();
-    argued(
+    let recipient = recipient.split([' ', '<']).next().unwrap_or_default();
+    named_call(
         scan,
         form,
         start,
-        to.strip_prefix("functions.").unwrap_or(to),
+        recipient.strip_prefix("functions.").unwrap_or(recipient),
     )?;
-    end_or_nothing(scan, form, &["<|call|>"])
+    optional_end(scan, form, &["<|call|>"])
 }
 
 /// `function<｜tool▁sep｜>f` and fenced JSON, or `f<｜tool▁sep｜>{…}`.
@@ -395,13 +395,13 @@ fn deepseek(scan: &mut Scan<'_, '_>, start: usize) -> Result<(), (Form, Broken)>
     if head == "function" {
         let missing = (
             form,
-            scan.broken("the fenced JSON behind the name is missing"),
+            scan.broken("the fenced JSON after the name is missing"),
         );
         let name = scan.take_until("```json").ok_or(missing)?.trim().to_owned();
-        argued(scan, form, start, &name)?;
+        named_call(scan, form, start, &name)?;
         end(scan, form, "```")?;
     } else {
-        argued(scan, form, start, head)?;
+        named_call(scan, form, start, head)?;
     }
     end(scan, form, "<｜tool▁call▁end｜>")
 }
@@ -411,9 +411,9 @@ fn fenced(scan: &mut Scan<'_, '_>, _start: usize) -> Result<(), (Form, Broken)> 
     let _plural = scan.rest().starts_with('s').then(|| scan.at += 1);
     scan.skip_space();
     if scan.rest().starts_with('{') || json::is_attempt(scan.rest()) {
-        of(form, json::values(scan, form))?;
+        with_form(form, json::values(scan, form))?;
     } else {
-        // `print(f(a=1))` is how some were taught to write `f(a=1)`.
+        // Some models were trained to write `print(f(a=1))` for `f(a=1)`.
         let printed = scan.take("print(");
         python_calls(scan, form, scan.at)?;
         if printed {

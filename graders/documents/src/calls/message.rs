@@ -1,10 +1,10 @@
-//! Calls in the fields of a message: `tool_calls` and `function_call` (OpenAI), `tool_use` parts
-//! (Anthropic).
+//! Reads calls in the fields of a message: `tool_calls` and `function_call` (OpenAI), and
+//! `tool_use` parts (Anthropic).
 
 use assay_core::Message;
 use serde_json::Value;
 
-use super::scan::Bare;
+use super::scan::ParsedCall;
 use super::{Call, Form, MAX_CALLS, Malformed, Reading, json};
 use crate::json::{Broken, Json};
 
@@ -15,17 +15,17 @@ pub(super) fn read(message: &Message) -> Reading {
         None | Some(Value::Null) => {}
         Some(Value::Array(calls)) => {
             for call in calls {
-                note(
+                record(
                     &mut reading,
                     Form::OpenAi,
                     function(call.get("function").unwrap_or(call)),
                 );
             }
         }
-        Some(_) => note(
+        Some(_) => record(
             &mut reading,
             Form::OpenAi,
-            Err(Broken::new(0, "`tool_calls` is no array")),
+            Err(Broken::new(0, "`tool_calls` is not an array")),
         ),
     }
     if let Some(call) = message
@@ -33,11 +33,11 @@ pub(super) fn read(message: &Message) -> Reading {
         .get("function_call")
         .filter(|call| !call.is_null())
     {
-        note(&mut reading, Form::OpenAi, function(call));
+        record(&mut reading, Form::OpenAi, function(call));
     }
     for part in message.content.as_array().into_iter().flatten() {
         if part["type"] == "tool_use" {
-            note(
+            record(
                 &mut reading,
                 Form::Anthropic,
                 call(&part["name"], part.get("input")),
@@ -47,16 +47,17 @@ pub(super) fn read(message: &Message) -> Reading {
     reading
 }
 
-fn function(function: &Value) -> Result<Bare, Broken> {
+/// The call of a `function` object.
+fn function(function: &Value) -> Result<ParsedCall, Broken> {
     call(&function["name"], function.get("arguments"))
 }
 
-/// A name and arguments; these are an object, or its JSON as a string.
-fn call(name: &Value, arguments: Option<&Value>) -> Result<Bare, Broken> {
+/// A call with a name and arguments, which are an object or its JSON as a string.
+fn call(name: &Value, arguments: Option<&Value>) -> Result<ParsedCall, Broken> {
     let name = name.as_str().filter(|name| !name.is_empty());
     let name = name.ok_or_else(|| Broken::new(0, "the call has no `name`"))?;
     let arguments = match arguments {
-        // The byte is one of the text itself here.
+        // Here, the byte of an error refers to the text of the arguments.
         Some(Value::String(text)) if !text.trim().is_empty() => match Json::read(text)? {
             Json::Object(members) => members,
             other => {
@@ -69,17 +70,18 @@ fn call(name: &Value, arguments: Option<&Value>) -> Result<Bare, Broken> {
         Some(other) => json::arguments(Json::from(other), 0)?,
         None => Vec::new(),
     };
-    Ok(Bare {
+    Ok(ParsedCall {
         name: name.to_owned(),
         arguments,
-        ..Bare::default()
+        ..ParsedCall::default()
     })
 }
 
-fn note(reading: &mut Reading, form: Form, read: Result<Bare, Broken>) {
+/// Adds a call or an error to the reading.
+fn record(reading: &mut Reading, form: Form, read: Result<ParsedCall, Broken>) {
     let read = read.and_then(|call| {
-        let fits = reading.calls.len() < MAX_CALLS;
-        if fits {
+        let is_below_limit = reading.calls.len() < MAX_CALLS;
+        if is_below_limit {
             Ok(call)
         } else {
             Err(Broken::new(
@@ -89,7 +91,7 @@ fn note(reading: &mut Reading, form: Form, read: Result<Bare, Broken>) {
         }
     });
     match read {
-        Ok(Bare {
+        Ok(ParsedCall {
             name,
             arguments,
             positional,

@@ -1,11 +1,9 @@
-//! Calls of tools in what a model wrote: in messages of the OpenAI and Anthropic shapes, and in
-//! every text form of [`Form::ALL`].
+//! Reads tool calls from the output of a model: from messages in the OpenAI and Anthropic formats,
+//! and from text in every form of [`Form::ALL`].
 //!
-//! Nothing is repaired: an attempt that is not what its form asks for is [`Malformed`], with the
-//! byte at which it breaks. What is neither a call nor an attempt is prose. Reasoning and made-up
-//! turns never count.
+//! Nothing is repaired. An attempt that does not follow its form is [`Malformed`], with the byte of
+//! the error. Everything else is prose. Reasoning and invented turns are ignored.
 
-mod bare;
 mod forms;
 mod json;
 mod marked;
@@ -13,6 +11,7 @@ mod message;
 mod parameters;
 mod python;
 mod scan;
+mod unmarked;
 
 #[cfg(test)]
 mod tests;
@@ -29,80 +28,79 @@ pub use python::literal;
 use crate::json::{Broken, Json};
 use scan::Scan;
 
-/// Most calls that are read; what stands behind them is one malformed attempt.
+/// Maximum number of calls. The text after them is one malformed attempt.
 pub const MAX_CALLS: usize = 1_000;
 
-/// Most malformed attempts that are told; what stands behind them is not read.
+/// Maximum number of malformed attempts that are reported. The text after them is not read.
 pub const MAX_MALFORMED: usize = 50;
 
-/// A call as it was written.
+/// A tool call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The tool's name.
+    /// Name of the tool.
     pub name: String,
-    /// Arguments by name, each name once.
+    /// Arguments by name, without duplicates.
     pub arguments: Vec<(String, Json)>,
-    /// Arguments without a name, in their order; only some forms have them.
+    /// Positional arguments in order; only some forms have them.
     pub positional: Vec<Json>,
-    /// Whether the arguments are texts whose types the form does not tell; see [`typed`].
+    /// Whether the arguments are texts, because the form has no types; see [`typed`].
     pub untyped: bool,
-    /// Where it stands, in bytes of the text; empty for a call of a message.
+    /// Byte range in the text; empty for a call in the fields of a message.
     pub span: Range<usize>,
-    /// How it was written.
+    /// Form of the call.
     pub form: Form,
 }
 
-/// An attempt that is no call.
+/// An attempted call that is malformed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// Where the attempt stands, in bytes of the text; empty for one of a message.
+    /// Byte range in the text; empty for an attempt in the fields of a message.
     pub span: Range<usize>,
-    /// Where and why it is none. The byte counts from the start of the text, or of the message's
-    /// `arguments`.
+    /// The error. Its byte counts from the start of the text, or of the `arguments` of the message.
     pub broken: Broken,
-    /// The form it was in.
+    /// Form of the attempt.
     pub form: Form,
 }
 
-/// What was read in one text or message.
+/// The calls of one text or message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reading {
-    /// The calls, in their order.
+    /// The calls in order.
     pub calls: Vec<Call>,
-    /// Attempts that are none, in their order.
+    /// The malformed attempts in order.
     pub malformed: Vec<Malformed>,
-    /// What stands outside of both, reasoning left out, in bytes of the text.
+    /// Byte ranges of the text outside both and outside reasoning.
     pub prose: Vec<Range<usize>>,
 }
 
 impl Reading {
-    /// Whether there is neither a call nor an attempt.
+    /// Whether there are no calls and no malformed attempts.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty() && self.malformed.is_empty()
     }
 
-    /// Takes only calls of one form; others become malformed attempts.
+    /// Keeps only calls of one form. Others become malformed attempts.
     pub fn keep_form(&mut self, form: Form) {
-        let (kept, others) = std::mem::take(&mut self.calls)
+        let (matching, others) = std::mem::take(&mut self.calls)
             .into_iter()
             .partition(|call| call.form == form);
-        self.calls = kept;
-        let refused = |call: Call| Malformed {
+        self.calls = matching;
+        let rejected = |call: Call| Malformed {
             broken: Broken::new(
                 call.span.start,
-                format!("the call is written as `{}`, not as `{form}`", call.form),
+                format!("the call has the form `{}`, not `{form}`", call.form),
             ),
             span: call.span,
             form: call.form,
         };
-        self.malformed.extend(others.into_iter().map(refused));
+        self.malformed.extend(others.into_iter().map(rejected));
         self.malformed.sort_by_key(|malformed| malformed.span.start);
     }
 }
 
-/// Reads the calls in a text. `think_open` says that it starts inside reasoning; `is_tool` knows
-/// the names of the tools, which settles what is a call where nothing marks one.
+/// Reads the calls in a text. Set `think_open` if the text starts inside reasoning. `is_tool`
+/// returns whether a name is that of a tool; it decides whether text without marks is a call.
 #[must_use]
 pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Reading {
     let mut parts = visible(text, think_open);
@@ -112,12 +110,13 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
     if let Some(last) = parts.last_mut() {
         last.end = last.start + without_end(&text[last.clone()]).len();
     }
-    // A text that is calls and nothing else may have the marks of other forms in its strings.
+    // A text that consists of unmarked calls is read first, because its strings may contain marks
+    // of other forms.
     if let [only] = parts.as_slice() {
-        let mut bare = Reading::default();
-        bare::scan(&mut Scan::new(text, only.clone(), &mut bare), is_tool);
-        if !bare.calls.is_empty() && bare.malformed.is_empty() {
-            return bare;
+        let mut unmarked = Reading::default();
+        unmarked::scan(&mut Scan::new(text, only.clone(), &mut unmarked), is_tool);
+        if !unmarked.calls.is_empty() && unmarked.malformed.is_empty() {
+            return unmarked;
         }
     }
     let mut reading = Reading::default();
@@ -128,21 +127,22 @@ pub fn read(text: &str, think_open: bool, is_tool: &dyn Fn(&str) -> bool) -> Rea
     if reading.is_empty()
         && let [.., last] = parts.as_slice()
     {
-        let mut bare = Reading::default();
-        bare::scan(&mut Scan::new(text, last.clone(), &mut bare), is_tool);
-        if !bare.is_empty() {
-            bare.prose = reading
+        let mut unmarked = Reading::default();
+        unmarked::scan(&mut Scan::new(text, last.clone(), &mut unmarked), is_tool);
+        if !unmarked.is_empty() {
+            unmarked.prose = reading
                 .prose
                 .into_iter()
                 .filter(|range| range.end <= last.start)
                 .collect();
-            return bare;
+            return unmarked;
         }
     }
     reading
 }
 
-/// Reads the calls of one message of the assistant: those in its fields, else those in its text.
+/// Reads the calls of an assistant message: those in its fields or, if there are none, those in its
+/// text.
 #[must_use]
 pub fn read_message(
     message: &Message,
@@ -158,7 +158,7 @@ pub fn read_message(
     reading
 }
 
-/// What servers that hand texts over as they come leave at their end.
+/// Tokens that some servers leave at the end of a text.
 const END_TOKENS: &[&str] = &[
     "</s>",
     "<eos>",
@@ -171,7 +171,7 @@ const END_TOKENS: &[&str] = &[
     "<|user|>",
 ];
 
-/// A text without tokens at its end that say that the turn is over.
+/// Removes tokens at the end of a text that end the turn.
 fn without_end(text: &str) -> &str {
     let mut text = text.trim_end();
     while let Some(rest) = END_TOKENS.iter().find_map(|token| text.strip_suffix(token)) {
@@ -180,7 +180,7 @@ fn without_end(text: &str) -> &str {
     text
 }
 
-/// How long the header is that a text of Llama may begin with.
+/// Length of the header at the start of a text of Llama; 0 if there is none.
 fn header(text: &str) -> usize {
     const HEADER: &str = "<|start_header_id|>assistant<|end_header_id|>";
     let trimmed = text.trim_start();
@@ -191,8 +191,8 @@ fn header(text: &str) -> usize {
     }
 }
 
-/// The parts of a text that count. Texts in channels (gpt-oss) say of each message whether it is
-/// reasoning.
+/// The visible parts of a text. A text with channels (gpt-oss) states for each message whether it
+/// is reasoning.
 fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
     if !text.contains("<|channel|>") {
         return reasoning::visible(text, think_open);
@@ -202,13 +202,13 @@ fn visible(text: &str, think_open: bool) -> Vec<Range<usize>> {
         .match_indices("<|start|>")
         .map(|(at, _)| at)
         .chain([text.len()]);
-    let counts = |message: &Range<usize>| {
+    let is_visible = |message: &Range<usize>| {
         let message = &text[message.clone()];
         !message.contains("<|channel|>analysis") && !message.trim().is_empty()
     };
     starts
         .zip(ends)
         .map(|(start, end)| start..end)
-        .filter(counts)
+        .filter(is_visible)
         .collect()
 }

@@ -1,43 +1,43 @@
-//! Calls whose arguments are marked up one by one and have no types: Qwen3-Coder, GLM 4.5, MiniMax.
-//! And the types a schema gives to such texts.
+//! Reads calls with arguments that are marked up one by one and have no types: Qwen3-Coder, GLM
+//! 4.5, MiniMax. Also converts such texts to the types of a schema.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 use super::python;
-use super::scan::{Bare, Scan};
+use super::scan::{ParsedCall, Scan};
 use crate::json::{Broken, Json, repeats};
 
-/// What stands behind `<function=`, up to and with `</function>`; the cursor is behind the `=`.
+/// Reads the text after `<function=` up to and including `</function>`.
 ///
-/// `{…}` in place of parameters are typed arguments (Llama 3); `typed` of the call tells which it
-/// was.
-pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
-    let name = name_until(scan, ">", "`>` behind the function's name is missing")?;
+/// `{…}` instead of parameters are typed arguments (Llama 3); `untyped` of the call distinguishes
+/// the two.
+pub(super) fn function(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
+    let name = name_until(scan, ">", "`>` is missing after the name of the function")?;
     scan.skip_space();
     if scan.rest().starts_with('{') {
         let start = scan.at;
         let arguments = super::json::arguments(scan.take_json()?, start)?;
         end(scan, "</function>")?;
-        return Ok(Bare {
+        return Ok(ParsedCall {
             name,
             arguments,
-            ..Bare::default()
+            ..ParsedCall::default()
         });
     }
     let arguments = parameters(scan, "<parameter=", ">", "</parameter>", "</function>")?;
-    Ok(Bare {
+    Ok(ParsedCall {
         name,
         arguments,
         untyped: true,
-        ..Bare::default()
+        ..ParsedCall::default()
     })
 }
 
-/// What stands behind `<invoke name="`, up to and with `</invoke>`.
-pub(super) fn invoke(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
-    let name = name_until(scan, "\">", "`\">` behind the tool's name is missing")?;
+/// Reads the text after `<invoke name="` up to and including `</invoke>`.
+pub(super) fn invoke(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
+    let name = name_until(scan, "\">", "`\">` is missing after the name of the tool")?;
     let arguments = parameters(
         scan,
         "<parameter name=\"",
@@ -45,23 +45,23 @@ pub(super) fn invoke(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
         "</parameter>",
         "</invoke>",
     )?;
-    Ok(Bare {
+    Ok(ParsedCall {
         name,
         arguments,
         untyped: true,
-        ..Bare::default()
+        ..ParsedCall::default()
     })
 }
 
-/// A name, then `<arg_key>a</arg_key><arg_value>1</arg_value>` and so on, up to and with
+/// Reads a name, then `<arg_key>a</arg_key><arg_value>1</arg_value>` and so on, up to and including
 /// `</tool_call>` (GLM 4.5).
-pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
+pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<ParsedCall, Broken> {
     let rest = scan.rest().trim_start();
     let name = rest[..rest.find(['<', '\n']).unwrap_or(rest.len())].trim();
     if name.is_empty() || name.contains(|c: char| c.is_whitespace() || "{}[]()\"".contains(c)) {
         return Err(scan.broken("expected an object with a name and arguments"));
     }
-    let _passed = scan.take(name);
+    let _name = scan.take(name);
     let arguments = parameters(
         scan,
         "<arg_key>",
@@ -69,16 +69,17 @@ pub(super) fn keys_and_values(scan: &mut Scan<'_, '_>) -> Result<Bare, Broken> {
         "</arg_value>",
         "</tool_call>",
     )?;
-    Ok(Bare {
+    Ok(ParsedCall {
         name: name.to_owned(),
         arguments,
         untyped: true,
-        ..Bare::default()
+        ..ParsedCall::default()
     })
 }
 
+/// Reads a name that ends at `mark` on the same line. `missing` is the error if it does not.
 fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<String, Broken> {
-    // Nothing after the mark is read: on a long line it would be scanned again for each name.
+    // Text after the mark is not read: on a long line it would be scanned again for each name.
     let ends_on_line = scan
         .rest()
         .split_once(mark)
@@ -93,6 +94,7 @@ fn name_until(scan: &mut Scan<'_, '_>, mark: &str, missing: &str) -> Result<Stri
     Ok(name.to_owned())
 }
 
+/// Reads the end mark.
 fn end(scan: &mut Scan<'_, '_>, mark: &str) -> Result<(), Broken> {
     if scan.take(mark) {
         Ok(())
@@ -101,11 +103,11 @@ fn end(scan: &mut Scan<'_, '_>, mark: &str) -> Result<(), Broken> {
     }
 }
 
-/// Parameters up to and with `close`: each `OPEN key BEHIND value VALUE_END`.
+/// Reads parameters up to and including `close`. Each is `OPEN key NAME_END value VALUE_END`.
 fn parameters(
     scan: &mut Scan<'_, '_>,
     open: &str,
-    behind: &str,
+    name_end: &str,
     value_end: &str,
     close: &str,
 ) -> Result<Vec<(String, Json)>, Broken> {
@@ -120,12 +122,9 @@ fn parameters(
         if !scan.take(open) {
             return Err(scan.broken(format!("expected `{open}` or `{close}`")));
         }
-        let key = name_until(scan, behind, "the parameter's name never ends")?;
+        let key = name_until(scan, name_end, "unterminated parameter name")?;
         if repeats(&key, &found, &mut seen) {
-            return Err(Broken::new(
-                start,
-                format!("the parameter `{key}` stands twice"),
-            ));
+            return Err(Broken::new(start, format!("duplicate parameter `{key}`")));
         }
         if open == "<arg_key>" && !scan.take("<arg_value>") {
             return Err(scan.broken("expected `<arg_value>`"));
@@ -135,8 +134,9 @@ fn parameters(
     }
 }
 
-/// A value up to the first end mark behind which the next parameter or the end of the call stands:
-/// the value itself may hold such marks. One line break at either side belongs to the marks.
+/// Reads a value. It ends at the first end mark that the next parameter or the end of the call
+/// follows, because the value itself may contain such marks. One line break on either side belongs
+/// to the marks.
 fn value_text(
     scan: &mut Scan<'_, '_>,
     open: &str,
@@ -145,8 +145,8 @@ fn value_text(
 ) -> Result<String, Broken> {
     let rest = scan.rest();
     let is_last = |(at, mark): &(usize, &str)| {
-        let behind = rest[at + mark.len()..].trim_start();
-        behind.starts_with(open) || behind.starts_with(close)
+        let after_mark = rest[at + mark.len()..].trim_start();
+        after_mark.starts_with(open) || after_mark.starts_with(close)
     };
     let Some((end, _)) = rest.match_indices(value_end).find(is_last) else {
         return Err(scan.broken(format!(
@@ -166,9 +166,10 @@ fn value_text(
         .to_owned())
 }
 
-/// The value a text without a type stands for, by the JSON Schema of its place: the text itself
-/// where that allows a string, else a number, a boolean, null, an array or an object where it
-/// allows that; without a schema whatever JSON it is, else the text.
+/// Converts a text without a type to a value by the JSON Schema of its argument. The result is the
+/// text itself if the schema permits a string, otherwise a number, a boolean, null, an array or an
+/// object if the schema permits it. Without a schema it is the value of the JSON, or the text if it
+/// is not JSON.
 #[must_use]
 pub fn typed(text: &str, schema: Option<&Value>) -> Json {
     let trimmed = text.trim();
@@ -199,7 +200,8 @@ pub fn typed(text: &str, schema: Option<&Value>) -> Json {
     }
 }
 
-/// The types a schema names, also those of its alternatives and of values it lists.
+/// Collects the types that a schema permits, including those of its alternatives and of values it
+/// lists.
 fn gather_kinds<'a>(schema: &'a Value, kinds: &mut Vec<&'a str>, depth: usize) {
     if depth > 4 {
         return;
@@ -238,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_gives_texts_their_types() {
+    fn converts_texts_by_schema() {
         let of = |text: &str, schema: Value| typed(text, Some(&schema)).to_string();
         assert_eq!(of("5", json!({"type": "integer"})), "5");
         assert_eq!(of("5", json!({"type": "string"})), "\"5\"");

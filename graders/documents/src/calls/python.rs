@@ -1,18 +1,19 @@
-//! Calls written as Python: `f(a=1, b=["x"])`, with literals only. Nothing is evaluated.
+//! Reads calls in Python, such as `f(a=1, b=["x"])`. Arguments must be literals. Nothing is
+//! evaluated.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::scan::Bare;
+use super::scan::ParsedCall;
 use crate::json::{Broken, Json, MAX_DEPTH, repeats};
 
-/// Reads Python from a text, from its start on.
+/// Reads Python from the start of a text.
 pub(super) struct Reader<'a> {
     text: &'a str,
     at: usize,
 }
 
-/// A Python literal that is the whole text; `None` for anything else.
+/// Parses a text that is a Python literal; `None` for other texts.
 #[must_use]
 pub fn literal(text: &str) -> Option<Json> {
     let mut reader = Reader::new(text);
@@ -21,12 +22,12 @@ pub fn literal(text: &str) -> Option<Json> {
     (reader.at == text.len()).then_some(value)
 }
 
-/// The name a call begins with, as in `module.function(`.
+/// The name at the start of a call, as in `module.function(`.
 pub(super) fn called_name(text: &str) -> Option<&str> {
     let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_' || c == '.'))?;
     let name = &text[..end];
-    let begins = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
-    (begins && text[end..].trim_start().starts_with('(')).then_some(name)
+    let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    (is_name && text[end..].trim_start().starts_with('(')).then_some(name)
 }
 
 impl<'a> Reader<'a> {
@@ -46,7 +47,7 @@ impl<'a> Reader<'a> {
         Err(Broken::new(self.at, reason))
     }
 
-    /// Goes past blanks and comments.
+    /// Skips white space and comments.
     fn skip_space(&mut self) {
         loop {
             self.at += self.rest().len() - self.rest().trim_start().len();
@@ -57,18 +58,19 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Skips white space, and `mark` if it follows. Returns whether it did.
     fn take(&mut self, mark: char) -> bool {
         self.skip_space();
-        let stands = self.rest().starts_with(mark);
-        if stands {
+        let found = self.rest().starts_with(mark);
+        if found {
             self.at += mark.len_utf8();
         }
-        stands
+        found
     }
 
-    /// Calls in brackets, as in `[f(a=1), g()]`, or one or several on their own; each with its
-    /// place.
-    pub(super) fn calls(&mut self) -> Result<Vec<(Range<usize>, Bare)>, Broken> {
+    /// Reads calls in brackets, as in `[f(a=1), g()]`, or one or several without brackets. Returns
+    /// each with its byte range.
+    pub(super) fn calls(&mut self) -> Result<Vec<(Range<usize>, ParsedCall)>, Broken> {
         let mut calls = Vec::new();
         let bracketed = self.take('[');
         loop {
@@ -95,8 +97,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One call, as in `f(1, a=2)`.
-    pub(super) fn call(&mut self) -> Result<(Range<usize>, Bare), Broken> {
+    /// Reads one call, such as `f(1, a=2)`.
+    pub(super) fn call(&mut self) -> Result<(Range<usize>, ParsedCall), Broken> {
         self.skip_space();
         let start = self.at;
         let Some(name) = called_name(self.rest()) else {
@@ -104,58 +106,59 @@ impl<'a> Reader<'a> {
         };
         self.at += name.len();
         let _opened = self.take('(');
-        let mut bare = Bare {
+        let mut call = ParsedCall {
             name: name.to_owned(),
-            ..Bare::default()
+            ..ParsedCall::default()
         };
         let mut seen = HashSet::new();
         loop {
             if self.take(')') {
-                return Ok((start..self.at, bare));
+                return Ok((start..self.at, call));
             }
-            self.argument(&mut bare, &mut seen)?;
+            self.argument(&mut call, &mut seen)?;
             if !self.take(',') {
                 if self.take(')') {
-                    return Ok((start..self.at, bare));
+                    return Ok((start..self.at, call));
                 }
                 return self.broken("expected `,` or `)`");
             }
         }
     }
 
-    /// One argument. `seen` starts empty for each call.
-    fn argument(&mut self, bare: &mut Bare, seen: &mut HashSet<String>) -> Result<(), Broken> {
+    /// Reads one argument. `seen` must be empty at the start of each call.
+    fn argument(
+        &mut self,
+        call: &mut ParsedCall,
+        seen: &mut HashSet<String>,
+    ) -> Result<(), Broken> {
         self.skip_space();
         let start = self.at;
         if let Some(key) = self.keyword() {
-            if repeats(key, &bare.arguments, seen) {
-                return Err(Broken::new(
-                    start,
-                    format!("the argument `{key}` stands twice"),
-                ));
+            if repeats(key, &call.arguments, seen) {
+                return Err(Broken::new(start, format!("duplicate argument `{key}`")));
             }
             let value = self.value(0)?;
-            bare.arguments.push((key.to_owned(), value));
+            call.arguments.push((key.to_owned(), value));
             return Ok(());
         }
-        if !bare.arguments.is_empty() {
-            return self.broken("an argument without a name stands behind one with a name");
+        if !call.arguments.is_empty() {
+            return self.broken("positional argument after a named argument");
         }
         let value = self.value(0)?;
-        bare.positional.push(value);
+        call.positional.push(value);
         Ok(())
     }
 
-    /// Goes past `name =`.
+    /// Reads `name =`, if it follows.
     fn keyword(&mut self) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || c == '_'))
             .unwrap_or(rest.len());
-        let behind = rest[end..].trim_start();
-        let is_keyword = end > 0 && behind.starts_with('=') && !behind.starts_with("==");
+        let after_name = rest[end..].trim_start();
+        let is_keyword = end > 0 && after_name.starts_with('=') && !after_name.starts_with("==");
         is_keyword.then(|| {
-            self.at += rest.len() - behind.len() + 1;
+            self.at += rest.len() - after_name.len() + 1;
             &rest[..end]
         })
     }
@@ -163,7 +166,7 @@ impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<Json, Broken> {
         self.skip_space();
         if depth > MAX_DEPTH {
-            return self.broken("it nests too deep");
+            return self.broken("the value nests too deeply");
         }
         let rest = self.rest();
         match rest.chars().next() {
@@ -174,12 +177,12 @@ impl<'a> Reader<'a> {
             Some('{') => self.dictionary(depth),
             Some('"' | '\'') => self.strings(),
             Some('-' | '+' | '.' | '0'..='9') => self.number(),
-            Some(c) if c.is_alphabetic() || c == '_' => self.word(),
+            Some(c) if c.is_alphabetic() || c == '_' => self.keyword_or_string(),
             _ => self.broken("expected a value"),
         }
     }
 
-    /// Elements up to `close`, and whether a comma stands behind the last.
+    /// Reads elements up to `close`. Also returns whether a comma follows the last one.
     fn sequence(
         &mut self,
         open: char,
@@ -200,7 +203,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A tuple, which is an array, or a value in parentheses.
+    /// Reads a tuple, which becomes an array, or a value in parentheses.
     fn parenthesised(&mut self, depth: usize) -> Result<Json, Broken> {
         let (mut elements, comma) = self.sequence('(', ')', depth)?;
         match elements.pop() {
@@ -220,10 +223,10 @@ impl<'a> Reader<'a> {
             self.skip_space();
             let start = self.at;
             let Json::Text(key) = self.value(depth + 1)? else {
-                return Err(Broken::new(start, "a key of a dictionary is no string"));
+                return Err(Broken::new(start, "a key of a dictionary is not a string"));
             };
             if repeats(&key, &members, &mut seen) {
-                return Err(Broken::new(start, "a key of a dictionary stands twice"));
+                return Err(Broken::new(start, "duplicate key in a dictionary"));
             }
             if !self.take(':') {
                 return self.broken("expected `:`");
@@ -236,8 +239,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `True`, `None`, their JSON spellings, and strings with a prefix.
-    fn word(&mut self) -> Result<Json, Broken> {
+    /// Reads `True`, `None`, their JSON spellings, or a string with a prefix.
+    fn keyword_or_string(&mut self) -> Result<Json, Broken> {
         let rest = self.rest();
         let end = rest
             .find(|c: char| !(c.is_alphanumeric() || c == '_'))
@@ -247,13 +250,13 @@ impl<'a> Reader<'a> {
             "False" | "false" => Json::Bool(false),
             "None" | "null" => Json::Null,
             "r" | "R" | "u" | "U" if rest[end..].starts_with(['"', '\'']) => return self.strings(),
-            _ => return self.broken("expected a literal: names and expressions are not evaluated"),
+            _ => return self.broken("expected a literal; names and expressions are not evaluated"),
         };
         self.at += end;
         Ok(value)
     }
 
-    /// Strings beside one another are one.
+    /// Reads adjacent strings, which are concatenated.
     fn strings(&mut self) -> Result<Json, Broken> {
         let mut text = String::new();
         loop {
@@ -272,6 +275,7 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads one string and appends it to `text`. `prefix` is the length of its prefix.
     fn string(&mut self, prefix: usize, raw: bool, text: &mut String) -> Result<(), Broken> {
         let start = self.at;
         self.at += prefix;
@@ -290,14 +294,14 @@ impl<'a> Reader<'a> {
                 return Ok(());
             }
             match rest.chars().next() {
-                None => return Err(Broken::new(start, "the string never ends")),
+                None => return Err(Broken::new(start, "unterminated string")),
                 Some('\n') if close.len() == 1 => {
-                    return self.broken("the string ends with its line");
+                    return self.broken("unterminated string at the end of the line");
                 }
                 Some('\\') if raw => {
-                    let kept: String = rest.chars().take(2).collect();
-                    self.at += kept.len();
-                    text.push_str(&kept);
+                    let escape: String = rest.chars().take(2).collect();
+                    self.at += escape.len();
+                    text.push_str(&escape);
                 }
                 Some('\\') => self.escape(text)?,
                 Some(c) => {
@@ -308,10 +312,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Reads an escape sequence and appends its character to `text`.
     fn escape(&mut self, text: &mut String) -> Result<(), Broken> {
         let rest = &self.rest()[1..];
         let Some(kind) = rest.chars().next() else {
-            return self.broken("the string never ends");
+            return self.broken("unterminated string");
         };
         let (c, length) = match kind {
             '\n' => {
@@ -332,13 +337,13 @@ impl<'a> Reader<'a> {
                     .take(3)
                     .take_while(|byte| (b'0'..=b'7').contains(byte))
                     .count();
-                (self.coded(&rest[..length], 8)?, length)
+                (self.code_point(&rest[..length], 8)?, length)
             }
-            'x' => (self.coded(rest.get(1..3).unwrap_or_default(), 16)?, 3),
-            'u' => (self.coded(rest.get(1..5).unwrap_or_default(), 16)?, 5),
-            'U' => (self.coded(rest.get(1..9).unwrap_or_default(), 16)?, 9),
-            'N' => return self.broken("characters by name are not read"),
-            // As Python keeps it.
+            'x' => (self.code_point(rest.get(1..3).unwrap_or_default(), 16)?, 3),
+            'u' => (self.code_point(rest.get(1..5).unwrap_or_default(), 16)?, 5),
+            'U' => (self.code_point(rest.get(1..9).unwrap_or_default(), 16)?, 9),
+            'N' => return self.broken("escapes with character names are not supported"),
+            // Python keeps the backslash of an unknown escape.
             _ => {
                 text.push('\\');
                 (kind, kind.len_utf8())
@@ -349,15 +354,16 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn coded(&self, digits: &str, radix: u32) -> Result<char, Broken> {
+    /// The character with this code.
+    fn code_point(&self, digits: &str, radix: u32) -> Result<char, Broken> {
         let code = u32::from_str_radix(digits, radix)
             .ok()
             .filter(|_| !digits.starts_with('+'));
         code.and_then(char::from_u32)
-            .ok_or_else(|| Broken::new(self.at, "the string has a broken escape"))
+            .ok_or_else(|| Broken::new(self.at, "invalid escape sequence in the string"))
     }
 
-    /// A number, in JSON's grammar afterwards.
+    /// Reads a number and converts it to the grammar of JSON.
     fn number(&mut self) -> Result<Json, Broken> {
         let start = self.at;
         let mut negative = false;
@@ -376,7 +382,7 @@ impl<'a> Reader<'a> {
             .find(|(at, c)| !is_part(*at, *c))
             .map_or(rest.len(), |(at, _)| at);
         let digits =
-            json_number(&rest[..end]).ok_or_else(|| Broken::new(start, "the number is none"))?;
+            json_number(&rest[..end]).ok_or_else(|| Broken::new(start, "invalid number"))?;
         self.at += end;
         Ok(Json::Number(if negative {
             format!("-{digits}")
@@ -386,11 +392,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A number of Python without its sign in JSON's grammar.
+/// Converts a Python number without its sign to the grammar of JSON.
 fn json_number(text: &str) -> Option<String> {
-    let lonely = text.starts_with('_') || text.ends_with('_') || text.contains("__");
+    let has_misplaced_underscore =
+        text.starts_with('_') || text.ends_with('_') || text.contains("__");
     let text = text.replace('_', "");
-    if lonely {
+    if has_misplaced_underscore {
         return None;
     }
     for (prefix, radix) in [("0x", 16), ("0o", 8), ("0b", 2)] {
@@ -411,9 +418,9 @@ fn json_number(text: &str) -> Option<String> {
     if whole.is_empty() && fraction.is_none_or(str::is_empty) {
         return None;
     }
-    let zeros_lead = whole.len() > 1 && whole.starts_with('0');
+    let has_leading_zero = whole.len() > 1 && whole.starts_with('0');
     let is_integer = fraction.is_none() && exponent.is_empty();
-    if zeros_lead && is_integer && whole.bytes().any(|byte| byte != b'0') {
+    if has_leading_zero && is_integer && whole.bytes().any(|byte| byte != b'0') {
         return None;
     }
     let whole = match whole.trim_start_matches('0') {
@@ -426,7 +433,7 @@ fn json_number(text: &str) -> Option<String> {
         None => String::new(),
     };
     let number = format!("{whole}{fraction}{exponent}");
-    // JSON's own grammar has the last word.
+    // The JSON reader makes the final check.
     matches!(Json::read(&number), Ok(Json::Number(_))).then_some(number)
 }
 
@@ -439,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn literals_become_json() {
+    fn converts_literals_to_json() {
         for (python, json) in [
             ("True", "true"),
             ("None", "null"),
@@ -484,17 +491,17 @@ mod tests {
     }
 
     #[test]
-    fn calls_have_places() {
+    fn returns_ranges_of_calls() {
         let text = "[f(a=1, b='x'), m.g(2, c=True)]";
         let calls = Reader::new(text).calls().unwrap();
-        let places: Vec<_> = calls.iter().map(|(span, _)| &text[span.clone()]).collect();
-        assert_eq!(places, ["f(a=1, b='x')", "m.g(2, c=True)"]);
+        let sources: Vec<_> = calls.iter().map(|(span, _)| &text[span.clone()]).collect();
+        assert_eq!(sources, ["f(a=1, b='x')", "m.g(2, c=True)"]);
         assert_eq!(calls[1].1.name, "m.g");
         assert_eq!(calls[1].1.positional, [Json::Number("2".to_owned())]);
     }
 
     #[test]
-    fn what_is_broken_is_told() {
+    fn reports_position_of_errors() {
         let broken = |text: &str| Reader::new(text).calls().map(drop).unwrap_err();
         assert_eq!(
             broken("[f(a=1 b=2)]"),
@@ -502,7 +509,7 @@ mod tests {
         );
         assert_eq!(
             broken("[f(a=1, a=2)]"),
-            Broken::new(8, "the argument `a` stands twice")
+            Broken::new(8, "duplicate argument `a`")
         );
         assert_eq!(broken("[f(a=1), g(b=x)]").at, 13);
         assert_eq!(
@@ -511,7 +518,7 @@ mod tests {
         );
         assert_eq!(
             broken("[f(a=1, 2)]").reason,
-            "an argument without a name stands behind one with a name"
+            "positional argument after a named argument"
         );
     }
 }

@@ -1,23 +1,25 @@
-//! A cursor over one visible part of a text, and what it has found so far.
+//! A cursor over one visible part of a text, and the calls found so far.
 
 use std::ops::Range;
 
 use super::{Call, Form, MAX_CALLS, MAX_MALFORMED, Malformed, Reading};
 use crate::json::{Broken, Json, Reader};
 
-/// A cursor. Positions are bytes of the whole text; nothing is read beyond the part.
+/// A cursor. Positions are byte offsets of the whole text. Nothing outside the part is read.
 pub(super) struct Scan<'a, 'r> {
     text: &'a str,
-    /// Where the part begins after leading blanks.
+    /// Start of the part after leading white space.
     start: usize,
     end: usize,
+    /// Position of the cursor.
     pub(super) at: usize,
+    /// End of the last attempt, where prose starts.
     prose_from: usize,
-    found: &'r mut Reading,
+    reading: &'r mut Reading,
 }
 
 impl<'a, 'r> Scan<'a, 'r> {
-    pub(super) fn new(text: &'a str, part: Range<usize>, found: &'r mut Reading) -> Self {
+    pub(super) fn new(text: &'a str, part: Range<usize>, reading: &'r mut Reading) -> Self {
         let blanks = text[part.clone()].len() - text[part.clone()].trim_start().len();
         let start = part.start + blanks;
         Self {
@@ -26,16 +28,16 @@ impl<'a, 'r> Scan<'a, 'r> {
             end: part.end,
             at: part.start,
             prose_from: part.start,
-            found,
+            reading,
         }
     }
 
-    /// What of the part is left.
+    /// The rest of the part.
     pub(super) fn rest(&self) -> &'a str {
         &self.text[self.at..self.end]
     }
 
-    /// Whether only blanks precede this byte of the text.
+    /// Whether only white space of the part precedes this byte of the text.
     pub(super) fn begins_at(&self, at: usize) -> bool {
         at <= self.start
     }
@@ -44,24 +46,24 @@ impl<'a, 'r> Scan<'a, 'r> {
         self.at += self.rest().len() - self.rest().trim_start().len();
     }
 
-    /// Whether nothing but blanks is left.
+    /// Skips white space. Returns whether the cursor is at the end.
     pub(super) fn is_at_end(&mut self) -> bool {
         self.skip_space();
         self.at == self.end
     }
 
-    /// Goes past blanks and `mark`, where it stands behind them.
+    /// Skips white space and `mark` if `mark` follows. Returns whether it did.
     pub(super) fn take(&mut self, mark: &str) -> bool {
         let rest = self.rest();
         let trimmed = rest.trim_start();
-        let stands = trimmed.starts_with(mark);
-        if stands {
+        let is_found = trimmed.starts_with(mark);
+        if is_found {
             self.at += rest.len() - trimmed.len() + mark.len();
         }
-        stands
+        is_found
     }
 
-    /// The text up to `mark`, and goes past it.
+    /// Returns the text up to `mark` and skips both; `None` if `mark` does not follow.
     pub(super) fn take_until(&mut self, mark: &str) -> Option<&'a str> {
         let rest = self.rest();
         let end = rest.find(mark)?;
@@ -69,7 +71,7 @@ impl<'a, 'r> Scan<'a, 'r> {
         Some(&rest[..end])
     }
 
-    /// Goes past one JSON value.
+    /// Reads one JSON value.
     pub(super) fn take_json(&mut self) -> Result<Json, Broken> {
         let mut reader = Reader::new(self.rest());
         let read = reader.next_value().map_err(|broken| broken.within(self.at));
@@ -79,26 +81,31 @@ impl<'a, 'r> Scan<'a, 'r> {
         read
     }
 
-    /// A reason at the cursor.
+    /// Creates an error at the cursor.
     pub(super) fn broken(&self, reason: impl Into<String>) -> Broken {
         Broken::new(self.at, reason)
     }
 
-    /// A call that began at `start` and ends at the cursor.
-    pub(super) fn call(&mut self, form: Form, start: usize, call: Bare) -> Result<(), Broken> {
-        if self.found.calls.len() == MAX_CALLS {
+    /// Adds a call that starts at `start` and ends at the cursor.
+    pub(super) fn call(
+        &mut self,
+        form: Form,
+        start: usize,
+        call: ParsedCall,
+    ) -> Result<(), Broken> {
+        if self.reading.calls.len() == MAX_CALLS {
             return Err(Broken::new(
                 start,
                 format!("there are more than {MAX_CALLS} calls"),
             ));
         }
-        let Bare {
+        let ParsedCall {
             name,
             arguments,
             positional,
             untyped,
         } = call;
-        self.found.calls.push(Call {
+        self.reading.calls.push(Call {
             name,
             arguments,
             positional,
@@ -109,36 +116,36 @@ impl<'a, 'r> Scan<'a, 'r> {
         Ok(())
     }
 
-    /// An attempt that began at `start` and ends at the cursor. What of it was a call already is
-    /// none: an attempt counts once.
+    /// Adds a malformed attempt that starts at `start` and ends at the cursor. Calls that were read
+    /// from it are removed: an attempt counts once.
     pub(super) fn malformed(&mut self, form: Form, start: usize, broken: Broken) {
-        self.found.calls.retain(|call| call.span.start < start);
-        self.found.malformed.push(Malformed {
+        self.reading.calls.retain(|call| call.span.start < start);
+        self.reading.malformed.push(Malformed {
             span: start..self.at,
             broken,
             form,
         });
     }
 
-    /// Whether so much is malformed already that nothing more is read.
+    /// Whether the limit of malformed attempts is reached.
     pub(super) fn is_full(&self) -> bool {
-        self.found.malformed.len() >= MAX_MALFORMED
+        self.reading.malformed.len() >= MAX_MALFORMED
     }
 
-    /// What stands between the last attempt and `end` is prose.
+    /// Marks the text between the last attempt and `end` as prose.
     pub(super) fn prose_until(&mut self, end: usize) {
         let range = self.prose_from..end;
         if !self.text[range.clone()].trim().is_empty() {
-            self.found.prose.push(range);
+            self.reading.prose.push(range);
         }
     }
 
-    /// Prose begins again at the cursor.
+    /// Starts prose at the cursor.
     pub(super) fn prose_from_here(&mut self) {
         self.prose_from = self.at;
     }
 
-    /// Looks only at `inside`, bytes of what is left.
+    /// Restricts the cursor to `inside`, a byte range of the rest.
     pub(super) fn narrow(&mut self, inside: Range<usize>) {
         (self.at, self.end) = (
             self.at + inside.start,
@@ -146,15 +153,15 @@ impl<'a, 'r> Scan<'a, 'r> {
         );
     }
 
-    /// Goes to the end of the part.
+    /// Moves the cursor to the end of the part.
     pub(super) fn finish(&mut self) {
         self.at = self.end;
     }
 }
 
-/// A call before its place is known.
+/// A call without byte range and form. The fields are those of [`Call`].
 #[derive(Debug, Default)]
-pub(super) struct Bare {
+pub(super) struct ParsedCall {
     pub(super) name: String,
     pub(super) arguments: Vec<(String, Json)>,
     pub(super) positional: Vec<Json>,

@@ -1,4 +1,4 @@
-//! Every form from examples, sound and broken.
+//! Examples of every form, valid and malformed.
 
 use super::*;
 
@@ -10,15 +10,15 @@ fn reading(text: &str) -> Reading {
     read(text, false, &is_tool)
 }
 
-/// The calls as `name {arguments}`, the positional ones in front, with their form.
-fn told(text: &str) -> Vec<String> {
+/// The calls as `form: name {arguments}`, with positional arguments first.
+fn calls_of(text: &str) -> Vec<String> {
     let reading = reading(text);
     assert!(
         reading.malformed.is_empty(),
         "{text}: {:?}",
         reading.malformed
     );
-    let tell = |call: Call| {
+    let describe = |call: Call| {
         assert!(!text[call.span.clone()].is_empty(), "{text}: {call:?}");
         let positional: String = call
             .positional
@@ -32,10 +32,10 @@ fn told(text: &str) -> Vec<String> {
             Json::Object(call.arguments)
         )
     };
-    reading.calls.into_iter().map(tell).collect()
+    reading.calls.into_iter().map(describe).collect()
 }
 
-/// Where the first attempt breaks, as the text from there on, and why.
+/// The text from the first error on, and its reason.
 fn broken(text: &str) -> (&str, String) {
     let reading = reading(text);
     let first = reading
@@ -50,68 +50,142 @@ fn broken(text: &str) -> (&str, String) {
 }
 
 #[test]
-fn every_form_is_read() {
+fn reads_every_form() {
     let paris = r#"{"city":"Paris"}"#;
     let one = r#"weather {"city":"Paris"}"#;
     let call = format!(r#"{{"name": "weather", "arguments": {paris}}}"#);
     let with_parameters = format!(r#"{{"name": "weather", "parameters": {paris}}}"#);
     let stop = r#"{"name": "stop", "arguments": {}}"#;
     for (form, text) in [
-        ("hermes", format!("Let me look.\n<tool_call>\n{call}\n</tool_call>")),
-        ("hermes", format!("<think><tool_call>{stop}</tool_call></think><tool_call>{with_parameters}</tool_call>")),
-        ("qwen3_coder", "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>".to_owned()),
-        ("qwen3_coder", "<function=weather><parameter=city>Paris</parameter></function>".to_owned()),
+        (
+            "hermes",
+            format!("Let me look.\n<tool_call>\n{call}\n</tool_call>"),
+        ),
+        (
+            "hermes",
+            format!(
+                "<think><tool_call>{stop}</tool_call></think><tool_call>\
+            {with_parameters}</tool_call>"
+            ),
+        ),
+        (
+            "qwen3_coder",
+            "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n\
+            </parameter>\n</function>\n</tool_call>"
+                .to_owned(),
+        ),
+        (
+            "qwen3_coder",
+            "<function=weather><parameter=city>Paris</parameter>\
+            </function>"
+                .to_owned(),
+        ),
         ("qwen25_coder", format!("<tools>\n{call}\n</tools>")),
         ("qwen25_coder", format!("<tools>[{call}]</tools>")),
-        ("llama", format!("<|python_tag|>{with_parameters}<|eom_id|>")),
-        ("llama", r#"<|python_tag|>weather.call(city="Paris")"#.to_owned()),
+        (
+            "llama",
+            format!("<|python_tag|>{with_parameters}<|eom_id|>"),
+        ),
+        (
+            "llama",
+            r#"<|python_tag|>weather.call(city="Paris")"#.to_owned(),
+        ),
         ("llama", format!("<function=weather>{paris}</function>")),
         ("mistral", format!("[TOOL_CALLS][{call}]")),
         ("mistral", format!("[TOOL_CALLS]weather[ARGS]{paris}</s>")),
-        ("mistral", format!("[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS]{paris}")),
+        (
+            "mistral",
+            format!("[TOOL_CALLS]weather[CALL_ID]abcdefghi[ARGS]{paris}"),
+        ),
         ("mistral", format!("[TOOL_CALLS]weather{paris}")),
         ("phi", format!("<|tool_call|>[{call}]<|/tool_call|>")),
         ("phi", format!("<|tool_call|>[{call}]")),
         ("phi", format!("functools[{call}]")),
         ("glm", format!("weather\n{paris}")),
-        ("glm", "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n</tool_call>".to_owned()),
-        ("minicpm", "<|tool_call_start|>\n```python\nweather(city=\"Paris\")\n```\n<|tool_call_end|>".to_owned()),
-        ("minicpm", "<|tool_call_start|>[weather(city='Paris')]<|tool_call_end|>".to_owned()),
+        (
+            "glm",
+            "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>Paris</arg_value>\n\
+            </tool_call>"
+                .to_owned(),
+        ),
+        (
+            "minicpm",
+            "<|tool_call_start|>\n```python\nweather(city=\"Paris\")\n```\n\
+            <|tool_call_end|>"
+                .to_owned(),
+        ),
+        (
+            "minicpm",
+            "<|tool_call_start|>[weather(city='Paris')]<|tool_call_end|>".to_owned(),
+        ),
         ("granite", format!("<tool_call>[{call}]")),
         ("granite", format!("<function_call> {call}")),
         (
             "deepseek",
-            format!("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n```json\n{paris}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"),
+            format!(
+                "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>weather\n\
+                ```json\n{paris}\n```<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+            ),
         ),
-        ("deepseek", format!("<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>{paris}<｜tool▁call▁end｜><｜tool▁calls▁end｜>")),
+        (
+            "deepseek",
+            format!(
+                "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>\
+            {paris}<｜tool▁call▁end｜><｜tool▁calls▁end｜>"
+            ),
+        ),
         (
             "kimi",
-            format!("<|tool_calls_section_begin|><|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{paris}<|tool_call_end|><|tool_calls_section_end|>"),
+            format!(
+                "<|tool_calls_section_begin|><|tool_call_begin|>\
+                functions.weather:0<|tool_call_argument_begin|>{paris}<|tool_call_end|>\
+                <|tool_calls_section_end|>"
+            ),
         ),
         (
             "harmony",
-            format!("<|channel|>analysis<|message|>Look it \
+            format!(
+                "<|channel|>analysis<|message|>Look it \
                      up.<|end|><|start|>assistant<|channel|>commentary to=functions.weather \
-                     <|constrain|>json<|message|>{paris}<|call|>"),
+                     <|constrain|>json<|message|>{paris}<|call|>"
+            ),
         ),
-        ("harmony", format!("<|start|>assistant to=functions.weather<|channel|>commentary \
-                             json<|message|>{paris}<|call|>")),
-        ("invoke", "<function_calls>\n<invoke name=\"weather\">\n<parameter \
-                    name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>".to_owned()),
-        ("gemma", "```tool_code\nprint(weather(city=\"Paris\"))\n```".to_owned()),
+        (
+            "harmony",
+            format!(
+                "<|start|>assistant to=functions.weather<|channel|>commentary \
+                             json<|message|>{paris}<|call|>"
+            ),
+        ),
+        (
+            "invoke",
+            "<function_calls>\n<invoke name=\"weather\">\n<parameter \
+                    name=\"city\">Paris</parameter>\n</invoke>\n</function_calls>"
+                .to_owned(),
+        ),
+        (
+            "gemma",
+            "```tool_code\nprint(weather(city=\"Paris\"))\n```".to_owned(),
+        ),
         ("gemma", format!("```tool_call\n{call}\n```")),
         ("pythonic", "[weather(city='Paris')]".to_owned()),
         ("pythonic", "weather(city='Paris')".to_owned()),
         ("json", call),
         ("json", format!("```json\n[{with_parameters}]\n```")),
-        ("json", format!(r#"{{"type":"function","function":{{"name":"weather","arguments":"{}"}}}}"#, paris.replace('"', "\\\""))),
+        (
+            "json",
+            format!(
+                r#"{{"type":"function","function":{{"name":"weather","arguments":"{}"}}}}"#,
+                paris.replace('"', "\\\"")
+            ),
+        ),
     ] {
-        assert_eq!(told(&text), [format!("{form}: {one}")], "{text}");
+        assert_eq!(calls_of(&text), [format!("{form}: {one}")], "{text}");
     }
 }
 
 #[test]
-fn several_calls_keep_their_order() {
+fn keeps_order_of_several_calls() {
     let a = r#"{"name":"a","arguments":{}}"#;
     let b = r#"{"name":"b","parameters":{"x":[1,2.0]}}"#;
     let both = |form: &str| {
@@ -121,54 +195,55 @@ fn several_calls_keep_their_order() {
         ]
     };
     assert_eq!(
-        told(&format!(
+        calls_of(&format!(
             "<tool_call>\n{a}\n</tool_call>\n<tool_call>\n{b}\n</tool_call>"
         )),
         both("hermes")
     );
     assert_eq!(
-        told(&format!("<tool_call>\n{a}\n{b}\n</tool_call>")),
+        calls_of(&format!("<tool_call>\n{a}\n{b}\n</tool_call>")),
         both("hermes")
     );
-    assert_eq!(told(&format!("<|python_tag|>{a}; {b}")), both("llama"));
+    assert_eq!(calls_of(&format!("<|python_tag|>{a}; {b}")), both("llama"));
     assert_eq!(
-        told("<|python_tag|>a.call(); b.call(x=[1, 2.0])"),
+        calls_of("<|python_tag|>a.call(); b.call(x=[1, 2.0])"),
         both("llama")
     );
     assert_eq!(
-        told("stop\n{}<|assistant|>\nweather\n{}"),
+        calls_of("stop\n{}<|assistant|>\nweather\n{}"),
         ["glm: stop {}", "glm: weather {}"]
     );
-    assert_eq!(told(&format!("{a};{b}")), both("json"));
-    assert_eq!(told(&format!("{a}\n{b}")), both("json"));
-    assert_eq!(told(&format!("[{a}, {b}]")), both("json"));
-    assert_eq!(told("[a(), b(x=[1, 2.0])]"), both("pythonic"));
+    assert_eq!(calls_of(&format!("{a};{b}")), both("json"));
+    assert_eq!(calls_of(&format!("{a}\n{b}")), both("json"));
+    assert_eq!(calls_of(&format!("[{a}, {b}]")), both("json"));
+    assert_eq!(calls_of("[a(), b(x=[1, 2.0])]"), both("pythonic"));
     assert_eq!(
-        told("[TOOL_CALLS]a[ARGS]{}[TOOL_CALLS]b[ARGS]{\"x\":[1,2.0]}"),
+        calls_of("[TOOL_CALLS]a[ARGS]{}[TOOL_CALLS]b[ARGS]{\"x\":[1,2.0]}"),
         both("mistral")
     );
     assert_eq!(
-        told("[maths.add(1, b=2)]"),
+        calls_of("[maths.add(1, b=2)]"),
         ["pythonic: maths.add 1 {\"b\":2}"]
     );
 }
 
 #[test]
-fn an_argument_may_hold_the_marks_of_its_form() {
-    let text = r#"<tool_call>{"name":"write","arguments":{"text":"</tool_call> <tool_call>"}}</tool_call>"#;
+fn accepts_marks_of_the_form_in_arguments() {
+    let text = r#"<tool_call>{"name":"write",
+        "arguments":{"text":"</tool_call> <tool_call>"}}</tool_call>"#;
     assert_eq!(
-        told(text),
+        calls_of(text),
         [r#"hermes: write {"text":"</tool_call> <tool_call>"}"#]
     );
     let text = "<function=write>\n<parameter=text>\na </parameter> b\n</parameter>\n</function>";
     assert_eq!(
-        told(text),
+        calls_of(text),
         [r#"qwen3_coder: write {"text":"a </parameter> b"}"#]
     );
 }
 
 #[test]
-fn tokens_that_end_a_turn_are_no_text() {
+fn ignores_tokens_that_end_a_turn() {
     for token in [
         "</s>",
         "<|end|>",
@@ -188,28 +263,32 @@ fn tokens_that_end_a_turn_are_no_text() {
             "[TOOL_CALLS]stop[ARGS]{}",
             "<tool_call>{\"name\":\"stop\",\"arguments\":{}}</tool_call>",
         ] {
-            assert_eq!(told(&format!("{text}{token}")).len(), 1, "{text}{token}");
+            assert_eq!(
+                calls_of(&format!("{text}{token}")).len(),
+                1,
+                "{text}{token}"
+            );
         }
     }
     let llama =
         r#"<|start_header_id|>assistant<|end_header_id|>{"name":"stop","parameters":{}}<|eot_id|>"#;
-    assert_eq!(told(llama), ["json: stop {}"]);
+    assert_eq!(calls_of(llama), ["json: stop {}"]);
 }
 
 #[test]
-fn strings_of_calls_may_hold_marks_of_other_forms() {
+fn accepts_marks_of_other_forms_in_strings() {
     assert_eq!(
-        told(r#"{"name":"stop","arguments":{"s":"</tool_call> [TOOL_CALLS]"}}"#),
+        calls_of(r#"{"name":"stop","arguments":{"s":"</tool_call> [TOOL_CALLS]"}}"#),
         [r#"json: stop {"s":"</tool_call> [TOOL_CALLS]"}"#]
     );
     assert_eq!(
-        told("[stop(s='<tool_call>')]"),
+        calls_of("[stop(s='<tool_call>')]"),
         [r#"pythonic: stop {"s":"<tool_call>"}"#]
     );
 }
 
 #[test]
-fn broken_attempts_say_where() {
+fn reports_position_of_malformed_attempts() {
     for (text, rest, reason) in [
         (
             r#"<tool_call>{"name": get}</tool_call>"#,
@@ -229,7 +308,7 @@ fn broken_attempts_say_where() {
         (
             r#"<tool_call>{"name":"a","arguments":{"x":1,"x":2}}</tool_call>"#,
             r#""x":2}}</tool_call>"#,
-            "the key `x` stands twice",
+            "duplicate key `x`",
         ),
         (
             r#"<tool_call>{"name":"a"}</tool_call>"#,
@@ -244,7 +323,7 @@ fn broken_attempts_say_where() {
         (
             r#"<tool_call>{"name":"a","arguments":"{x}"}</tool_call>"#,
             r#"{"name":"a","arguments":"{x}"}</tool_call>"#,
-            "in the text of the arguments expected a key in double quotes at byte 1",
+            "invalid JSON in the arguments: expected a key in double quotes at byte 1",
         ),
         (
             "<tool_call></tool_call>",
@@ -254,7 +333,7 @@ fn broken_attempts_say_where() {
         (
             "Done. </tool_call>",
             "</tool_call>",
-            "`</tool_call>` closes nothing",
+            "`</tool_call>` without a start",
         ),
         (
             "<function=f><parameter=a>1</function>",
@@ -264,7 +343,7 @@ fn broken_attempts_say_where() {
         (
             "<function=f><parameter=a>1</parameter><parameter=a>2</parameter></function>",
             "<parameter=a>2</parameter></function>",
-            "the parameter `a` stands twice",
+            "duplicate parameter `a`",
         ),
         ("<tools>{}</tools>", "{}</tools>", "the call has no `name`"),
         (
@@ -275,7 +354,7 @@ fn broken_attempts_say_where() {
         (
             "[TOOL_CALLS] none",
             "",
-            "the text ends where a value is expected",
+            "expected a value, but the text ends",
         ),
         ("<|tool_call|>[{\"name\":\"a\"", "", "expected `,` or `}`"),
         (
@@ -286,12 +365,12 @@ fn broken_attempts_say_where() {
         (
             "<|tool_call_start|>[a(x=y)]<|tool_call_end|>",
             "y)]<|tool_call_end|>",
-            "expected a literal: names and expressions are not evaluated",
+            "expected a literal; names and expressions are not evaluated",
         ),
         (
             "<function_call>{\"name\":\"a\",\"arguments\":{}} and",
             "and",
-            "something stands behind the call",
+            "unexpected text after the call",
         ),
         (
             "<｜tool▁call▁begin｜>a{}",
@@ -318,7 +397,7 @@ fn broken_attempts_say_where() {
         (
             r#"[{"name":"a","arguments":{}}] and"#,
             "and",
-            "something stands behind the calls",
+            "unexpected text after the calls",
         ),
         ("weather\n{\"city\": Paris}", "Paris}", "expected a value"),
     ] {
@@ -327,7 +406,7 @@ fn broken_attempts_say_where() {
 }
 
 #[test]
-fn what_only_looks_like_a_call_is_prose() {
+fn treats_lookalikes_as_prose() {
     for text in [
         "The answer is 4.",
         r#"{"city": "Paris"}"#,
@@ -346,7 +425,7 @@ fn what_only_looks_like_a_call_is_prose() {
 }
 
 #[test]
-fn prose_is_what_is_left() {
+fn returns_prose_outside_calls() {
     let text =
         "<think>x</think>First. <tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call> Then.";
     let prose: Vec<_> = reading(text)
@@ -358,15 +437,16 @@ fn prose_is_what_is_left() {
 }
 
 #[test]
-fn one_form_may_be_asked_for() {
+fn keeps_calls_of_one_form() {
     let mut reading = reading(
-        "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call><|tool_call|>[{\"name\":\"b\",\"arguments\":{}}]",
+        "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call><|tool_call|>\
+            [{\"name\":\"b\",\"arguments\":{}}]",
     );
     reading.keep_form(Form::Hermes);
     assert_eq!(reading.calls.len(), 1);
     assert_eq!(
         reading.malformed[0].broken.reason,
-        "the call is written as `phi`, not as `hermes`"
+        "the call has the form `phi`, not `hermes`"
     );
     assert!(
         Form::ALL
@@ -376,11 +456,12 @@ fn one_form_may_be_asked_for() {
 }
 
 #[test]
-fn fields_of_messages_are_read() {
+fn reads_fields_of_messages() {
     let read = |json: &str| read_message(&serde_json::from_str(json).unwrap(), false, &is_tool);
     let reading = read(
         r#"{"role":"assistant","content":null,"tool_calls":[
-            {"id":"1","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Paris\"}"}},
+            {"id":"1","type":"function",
+             "function":{"name":"weather","arguments":"{\"city\": \"Paris\"}"}},
             {"id":"2","type":"function","function":{"name":"stop","arguments":""}},
             {"id":"3","type":"function","function":{"name":"a","arguments":"{\"x\":1,\"x\":2}"}},
             {"id":"4","type":"function","function":{"name":"a","arguments":"[1]"}}]}"#,
@@ -395,21 +476,23 @@ fn fields_of_messages_are_read() {
     );
     assert_eq!(
         reading.malformed[0].broken,
-        Broken::new(7, "the key `x` stands twice")
+        Broken::new(7, "duplicate key `x`")
     );
     assert_eq!(
         reading.malformed[1].broken.reason,
         "the call's arguments are an array, not an object"
     );
     let reading = read(
-        r#"{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"tool_use","name":"a","input":{"x":1}}]}"#,
+        r#"{"role":"assistant","content":[
+            {"type":"text","text":"So."},{"type":"tool_use","name":"a","input":{"x":1}}]}"#,
     );
     assert_eq!(
         (reading.calls[0].form, reading.prose.len()),
         (Form::Anthropic, 1)
     );
     let reading = read(
-        r#"{"role":"assistant","content":"<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>"}"#,
+        r#"{"role":"assistant",
+            "content":"<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call>"}"#,
     );
     assert_eq!(reading.calls[0].form, Form::Hermes);
     let reading =
@@ -418,7 +501,7 @@ fn fields_of_messages_are_read() {
 }
 
 #[test]
-fn floods_end() {
+fn limits_calls_and_attempts() {
     let call = r#"<tool_call>{"name":"a","arguments":{}}</tool_call>"#;
     let flood = reading(&call.repeat(5_000));
     assert_eq!(flood.calls.len(), MAX_CALLS);
@@ -447,20 +530,20 @@ fn finds_repeated_names_among_many() {
     assert!(
         broken(&format!("[weather({python}, a30=2)]"))
             .1
-            .contains("stands twice")
+            .contains("duplicate")
     );
     let dictionary = many(", ", &|at| format!("'a{at}': 1"));
     assert!(
         broken(&format!("[weather(a={{{dictionary}, 'a30': 2}})]"))
             .1
-            .contains("stands twice")
+            .contains("duplicate")
     );
     let parameters = many("", &|at| format!("<parameter=a{at}>1</parameter>"));
     let twice = format!("<function=weather>{parameters}<parameter=a30>2</parameter></function>");
-    assert!(broken(&twice).1.contains("stands twice"));
+    assert!(broken(&twice).1.contains("duplicate"));
 }
 
-/// With quadratic work this would take minutes.
+/// Quadratic work would take minutes here.
 #[test]
 fn reads_many_names_and_marks_in_linear_time() {
     let names = |one: &dyn Fn(usize) -> String| (0..60_000).map(one).collect::<String>();

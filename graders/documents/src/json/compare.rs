@@ -1,15 +1,15 @@
-//! When two trees are one value, and how much two that are not have in common.
+//! Equality of trees, and the leaves by which different trees are compared.
 
 use std::collections::HashMap;
 
 use super::{Json, number};
 
-/// From how many members on keys are looked up instead of compared one by one.
-const MANY: usize = 16;
+/// Number of members from which keys are looked up in a map instead of compared one by one.
+const MIN_MEMBERS_FOR_MAP: usize = 16;
 
-/// Whether two trees are the same value: objects whatever their order, numbers by value (up to
-/// `tolerance`, see [`number::close`]), nothing else loosely. A number is never a string, `true`
-/// never 1.
+/// Whether two trees are equal. The order of keys does not matter, and numbers are compared by
+/// value (up to `tolerance`, see [`number::close`]). Values of different types are never equal: 1
+/// is neither `"1"` nor `true`.
 #[must_use]
 pub fn same(a: &Json, b: &Json, tolerance: f64) -> bool {
     match (a, b) {
@@ -35,7 +35,7 @@ fn same_members(a: &[(String, Json)], b: &[(String, Json)], tolerance: f64) -> b
             .zip(b)
             .all(|((_, a), (_, b))| same(a, b, tolerance));
     }
-    if a.len() < MANY {
+    if a.len() < MIN_MEMBERS_FOR_MAP {
         return a.iter().all(|(key, a)| {
             b.iter()
                 .any(|(name, b)| name == key && same(a, b, tolerance))
@@ -49,16 +49,16 @@ fn same_members(a: &[(String, Json)], b: &[(String, Json)], tolerance: f64) -> b
     })
 }
 
-/// A part of a tree that has no parts of its own, and its place.
+/// A leaf of a tree, with its location.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Leaf<'a> {
-    /// JSON pointer.
+    /// Location as a JSON pointer.
     pub place: String,
     /// A scalar, or an empty array or object.
     pub value: &'a Json,
 }
 
-/// The leaves of a tree in their order, at most `most` of them.
+/// The leaves of a tree in order, at most `most`.
 #[must_use]
 pub fn leaves(tree: &Json, most: usize) -> Vec<Leaf<'_>> {
     let mut found = Vec::new();
@@ -100,20 +100,20 @@ mod tests {
 
     fn equal(a: &str, b: &str) -> bool {
         let (a, b) = (Json::read(a).unwrap(), Json::read(b).unwrap());
-        let one_way = same(&a, &b, 0.0);
-        assert_eq!(one_way, same(&b, &a, 0.0));
-        one_way
+        let equal = same(&a, &b, 0.0);
+        assert_eq!(equal, same(&b, &a, 0.0));
+        equal
     }
 
     #[test]
-    fn order_of_keys_says_nothing_and_order_of_elements_does() {
+    fn ignores_order_of_keys_but_not_of_elements() {
         assert!(equal(r#"{"a":1,"b":[1,2]}"#, r#"{"b":[1.0,2],"a":1}"#));
         assert!(!equal("[1,2]", "[2,1]"));
         assert!(!equal(r#"{"a":1}"#, r#"{"a":1,"b":null}"#));
     }
 
     #[test]
-    fn kinds_are_never_confused() {
+    fn distinguishes_types() {
         for (a, b) in [
             ("1", "\"1\""),
             ("true", "1"),
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn large_objects_are_compared_by_key() {
+    fn compares_large_objects_by_key() {
         let members = |keys: &mut dyn Iterator<Item = u32>| {
             format!(
                 "{{{}}}",
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn leaves_have_places() {
+    fn lists_leaves_with_pointers() {
         let tree = Json::read(r#"{"a":[1,{"b/c":[]}],"d":null}"#).unwrap();
         let places: Vec<_> = leaves(&tree, 10)
             .into_iter()

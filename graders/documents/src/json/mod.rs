@@ -1,5 +1,5 @@
-//! JSON with its numbers as they were written: integers of any size stay exact, and `1` can be told
-//! from `1.0`.
+//! JSON with numbers as they were written: integers of any size stay exact, and `1` can be
+//! distinguished from `1.0`.
 
 mod compare;
 pub mod number;
@@ -12,34 +12,35 @@ pub use pointer::{Pointer, PointerError, index};
 pub use read::{Broken, MAX_DEPTH, Reader, repeats};
 pub(crate) use write::number_value;
 
-/// A JSON value. Numbers follow JSON's grammar; keys stand in the order they were written.
+/// A JSON value. Numbers follow the grammar of JSON; keys are in the order in which they were
+/// written.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Json {
     /// `null`
     Null,
     /// `true`, `false`
     Bool(bool),
-    /// The number's text.
+    /// The text of a number.
     Number(String),
     /// A string, unescaped.
     Text(String),
     /// An array.
     Array(Vec<Json>),
-    /// An object. [`Json::read`] refuses keys that stand twice.
+    /// An object. [`Json::read`] rejects duplicate keys.
     Object(Vec<(String, Json)>),
 }
 
 impl Json {
-    /// Reads a text that is one JSON value and nothing else, nested at most [`MAX_DEPTH`] deep, no
-    /// key of an object twice.
+    /// Parses a text that consists of one JSON value, nested at most [`MAX_DEPTH`] levels, without
+    /// duplicate keys.
     ///
     /// # Errors
-    /// [`Broken`] with the byte at which it stops being that.
+    /// [`Broken`] with the byte of the first error.
     pub fn read(text: &str) -> Result<Self, Broken> {
         Reader::new(text).all()
     }
 
-    /// The member of that key; `None` for what is no object as well.
+    /// The member with this key; `None` if there is none or the value is not an object.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Self> {
         self.members()
@@ -48,7 +49,7 @@ impl Json {
             .map(|(_, value)| value)
     }
 
-    /// The pairs of an object; none for anything else.
+    /// The members of an object; empty for other values.
     #[must_use]
     pub fn members(&self) -> &[(String, Self)] {
         match self {
@@ -57,7 +58,7 @@ impl Json {
         }
     }
 
-    /// The elements of an array; none for anything else.
+    /// The elements of an array; empty for other values.
     #[must_use]
     pub fn elements(&self) -> &[Self] {
         match self {
@@ -66,7 +67,7 @@ impl Json {
         }
     }
 
-    /// The text of a string.
+    /// The text of a string; `None` for other values.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -75,7 +76,7 @@ impl Json {
         }
     }
 
-    /// What kind of value it is, in JSON's words.
+    /// The type of the value with an article, for messages.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -88,7 +89,7 @@ impl Json {
         }
     }
 
-    /// How many values it has, itself counted.
+    /// Number of values in the tree, including this one.
     #[must_use]
     pub fn parts(&self) -> u64 {
         let inside: u64 = match self {
@@ -99,7 +100,7 @@ impl Json {
         1 + inside
     }
 
-    /// Bytes it keeps, roughly.
+    /// Approximate memory in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let inside = match self {

@@ -1,21 +1,23 @@
-//! Numbers by value, from their texts: `1`, `1.0` and `10e-1` are one number, whatever their size.
-//! Texts follow JSON's grammar.
+//! Compares numbers by value, from their text: `1`, `1.0` and `10e-1` are equal, whatever their
+//! size. Texts must follow the grammar of JSON.
 
 use std::borrow::Cow;
 
-/// A number as `0.DIGITS × 10^exponent`, its digits without zeros at either end; zero has none.
+/// A number as `0.DIGITS × 10^exponent`. The digits have no zeros at either end; zero has no
+/// digits.
 struct Parts<'a> {
-    /// Whether the exponent is told exactly.
+    /// Whether the exponent is exact.
     exact: bool,
     negative: bool,
     digits: Cow<'a, str>,
     exponent: i64,
 }
 
-/// Exponents beyond this are cut to it: no digits of a document reach so far. Two such numbers are
-/// one where their texts are.
-const FARTHEST: i64 = 1 << 60;
+/// Exponents are clamped to this value, which is larger than the length of any document. Two
+/// clamped numbers are equal only if their texts are.
+const MAX_EXPONENT: i64 = 1 << 60;
 
+/// Parses the text of a number.
 fn parts(text: &str) -> Parts<'_> {
     let (negative, text) = text
         .strip_prefix('-')
@@ -47,12 +49,12 @@ fn parts(text: &str) -> Parts<'_> {
     let exponent = exponent
         .saturating_add(size(whole.len()))
         .saturating_sub(size(leading));
-    let kept = leading..digits.len() - trailing;
+    let significant = leading..digits.len() - trailing;
     let digits = match digits {
-        Cow::Borrowed(digits) => Cow::Borrowed(&digits[kept]),
-        Cow::Owned(digits) => Cow::Owned(digits[kept].to_owned()),
+        Cow::Borrowed(digits) => Cow::Borrowed(&digits[significant]),
+        Cow::Owned(digits) => Cow::Owned(digits[significant].to_owned()),
     };
-    let exact = exponent.abs() < FARTHEST / 2;
+    let exact = exponent.abs() < MAX_EXPONENT / 2;
     Parts {
         exact,
         negative,
@@ -61,23 +63,25 @@ fn parts(text: &str) -> Parts<'_> {
     }
 }
 
+/// A length as an exponent.
 fn size(length: usize) -> i64 {
-    i64::try_from(length).unwrap_or(FARTHEST)
+    i64::try_from(length).unwrap_or(MAX_EXPONENT)
 }
 
+/// Parses an exponent and clamps it.
 fn saturated(exponent: &str) -> i64 {
-    let farthest = if exponent.starts_with('-') {
-        -FARTHEST
+    let limit = if exponent.starts_with('-') {
+        -MAX_EXPONENT
     } else {
-        FARTHEST
+        MAX_EXPONENT
     };
     exponent
         .parse::<i64>()
-        .unwrap_or(farthest)
-        .clamp(-FARTHEST, FARTHEST)
+        .unwrap_or(limit)
+        .clamp(-MAX_EXPONENT, MAX_EXPONENT)
 }
 
-/// Whether two texts are the same number.
+/// Whether two texts represent the same number.
 #[must_use]
 pub fn same(a: &str, b: &str) -> bool {
     if a == b {
@@ -85,7 +89,7 @@ pub fn same(a: &str, b: &str) -> bool {
     }
     let is_plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     if is_plain(a) && is_plain(b) {
-        return false; // Neither has zeros in front.
+        return false; // Neither has leading zeros.
     }
     let (a, b) = (parts(a), parts(b));
     a.exact
@@ -95,7 +99,7 @@ pub fn same(a: &str, b: &str) -> bool {
         && a.digits == b.digits
 }
 
-/// A text that equal numbers share and others do not.
+/// A text that is the same for equal numbers and different for others.
 #[must_use]
 pub fn canonical(text: &str) -> String {
     let parts = parts(text);
@@ -110,26 +114,26 @@ pub fn canonical(text: &str) -> String {
     )
 }
 
-/// Whether the number has no fraction: `5.0` and `1e3` have none.
+/// Whether the number is an integer: `5.0` and `1e3` are.
 #[must_use]
 pub fn is_whole(text: &str) -> bool {
     let parts = parts(text);
     parts.exponent >= size(parts.digits.len())
 }
 
-/// Whether the number is written without a point and an exponent.
+/// Whether the number is written without a decimal point and without an exponent.
 #[must_use]
 pub fn is_written_whole(text: &str) -> bool {
     !text.contains(['.', 'e', 'E'])
 }
 
-/// The nearest double; the largest one for what lies beyond it.
+/// The nearest double, clamped to the largest finite ones.
 #[must_use]
 pub fn to_f64(text: &str) -> f64 {
     text.parse::<f64>().unwrap_or(0.0).clamp(f64::MIN, f64::MAX)
 }
 
-/// All digits of a whole number without point and exponent, where they are at most `most`; else the
+/// All digits of an integer, without point and exponent, if there are at most `most`; otherwise the
 /// text itself.
 #[must_use]
 pub fn plain(text: &str, most: usize) -> Cow<'_, str> {
@@ -149,7 +153,8 @@ pub fn plain(text: &str, most: usize) -> Cow<'_, str> {
     ))
 }
 
-/// Whether two numbers differ by at most `tolerance`, relative to the larger, absolutely below 1.
+/// Whether two numbers differ by at most `tolerance`, relative to the larger one, or absolutely if
+/// both are below 1.
 #[must_use]
 pub fn close(a: &str, b: &str, tolerance: f64) -> bool {
     if same(a, b) {
@@ -164,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_compared_by_value() {
+    fn compares_numbers_by_value() {
         for (a, b) in [
             ("1", "1.0"),
             ("10e-1", "1"),
@@ -190,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn whole_numbers_are_known_in_any_dress() {
+    fn recognises_integers_in_any_notation() {
         for text in [
             "5",
             "5.0",
@@ -210,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tolerance_is_relative_above_one() {
+    fn applies_relative_tolerance_above_one() {
         assert!(close("0.30000000000000004", "0.3", 1e-9));
         assert!(!close("0.30000000000000004", "0.3", 0.0));
         assert!(close("1000000001", "1000000000", 1e-9));

@@ -1,14 +1,14 @@
-//! JSON Pointer (RFC 6901): one place in a tree.
+//! JSON Pointer (RFC 6901): a location in a tree.
 
 use std::fmt;
 
 use super::Json;
 
-/// A place in a tree.
+/// A location in a tree.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Pointer(Vec<String>);
 
-/// A text that is no pointer.
+/// A text is not a valid pointer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PointerError(String);
 
@@ -16,7 +16,8 @@ impl fmt::Display for PointerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "`{}` is no JSON pointer: it is empty or begins with `/`, and `~` stands before 0 or 1",
+            "invalid JSON pointer `{}`: expected an empty text or a `/` at the start, and `0` or \
+             `1` after each `~`",
             self.0
         )
     }
@@ -26,8 +27,8 @@ impl Pointer {
     /// Reads a pointer.
     ///
     /// # Errors
-    /// [`PointerError`] for a text that neither is empty nor begins with `/`, or with another
-    /// escape than `~0` and `~1`.
+    /// [`PointerError`] for a text that is neither empty nor starts with `/`, or that contains an
+    /// escape other than `~0` and `~1`.
     pub fn read(text: &str) -> Result<Self, PointerError> {
         let error = || PointerError(text.chars().take(100).collect());
         if text.is_empty() {
@@ -36,8 +37,8 @@ impl Pointer {
         let steps = text.strip_prefix('/').ok_or_else(error)?;
         let unescaped = |step: &str| {
             let is_escape = |at: usize| matches!(step.as_bytes().get(at + 1), Some(b'0' | b'1'));
-            let sound = step.match_indices('~').all(|(at, _)| is_escape(at));
-            sound
+            let is_valid = step.match_indices('~').all(|(at, _)| is_escape(at));
+            is_valid
                 .then(|| step.replace("~1", "/").replace("~0", "~"))
                 .ok_or_else(error)
         };
@@ -54,13 +55,13 @@ impl Pointer {
         &self.0
     }
 
-    /// The place of these steps.
+    /// Creates a pointer from unescaped steps.
     #[must_use]
     pub fn of(steps: Vec<String>) -> Self {
         Self(steps)
     }
 
-    /// What stands there.
+    /// Returns the value at this location.
     #[must_use]
     pub fn find<'a>(&self, tree: &'a Json) -> Option<&'a Json> {
         self.0.iter().try_fold(tree, |tree, step| match tree {
@@ -70,7 +71,7 @@ impl Pointer {
         })
     }
 
-    /// What stands there, to be changed.
+    /// Returns the value at this location for modification.
     pub fn find_mut<'a>(&self, tree: &'a mut Json) -> Option<&'a mut Json> {
         self.0.iter().try_fold(tree, |tree, step| match tree {
             Json::Object(members) => members
@@ -82,7 +83,7 @@ impl Pointer {
         })
     }
 
-    /// The place it stands in and its last step; `None` for the whole tree.
+    /// The pointer to the parent and the last step; `None` for the whole tree.
     #[must_use]
     pub fn split_last(&self) -> Option<(Self, &str)> {
         self.0
@@ -90,14 +91,14 @@ impl Pointer {
             .map(|(last, before)| (Self(before.to_vec()), last.as_str()))
     }
 
-    /// Whether `other` stands at this place or inside it.
+    /// Whether `other` points to this location or inside it.
     #[must_use]
     pub fn holds(&self, other: &Self) -> bool {
         other.0.starts_with(&self.0)
     }
 }
 
-/// An index of an array: digits without zeros in front.
+/// Parses an array index: digits without leading zeros.
 #[must_use]
 pub fn index(step: &str) -> Option<usize> {
     let canonical = step == "0" || !step.starts_with('0');
@@ -119,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_found() {
+    fn finds_values() {
         let tree = Json::read(r#"{"a":[{"b/c":1}],"":2,"m~n":3}"#).unwrap();
         let at = |text: &str| {
             Pointer::read(text)

@@ -1,4 +1,4 @@
-//! Reads JSON and says where it breaks. Repairs nothing.
+//! Parses JSON strictly and reports the byte of the first error. Repairs nothing.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -7,26 +7,26 @@ use memchr::memchr2;
 
 use super::Json;
 
-/// Deepest nesting a document of a model may have.
+/// Maximum nesting of a document written by a model.
 pub const MAX_DEPTH: usize = 256;
 
-/// Most parts of a value that is read: a part takes some sixty bytes.
+/// Maximum number of values in a document. Each takes about sixty bytes.
 const MAX_PARTS: usize = 4_000_000;
 
-/// From how many members on keys are looked up instead of compared one by one.
-const MANY: usize = 16;
+/// Number of members from which keys are looked up in a set instead of compared one by one.
+const MIN_MEMBERS_FOR_SET: usize = 16;
 
-/// A text that is not what it should be, and where.
+/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Broken {
-    /// The byte at which it breaks, counted from the start of the text that was read.
+    /// Byte offset of the error in the text that was read.
     pub at: usize,
-    /// What was expected or found there: lower case, no full stop.
+    /// What was expected or found there, in lower case without a full stop.
     pub reason: String,
 }
 
 impl Broken {
-    /// A reason at a byte.
+    /// Creates an error at a byte.
     #[must_use]
     pub fn new(at: usize, reason: impl Into<String>) -> Self {
         Self {
@@ -35,7 +35,7 @@ impl Broken {
         }
     }
 
-    /// The same in a longer text in which the one that was read begins at byte `start`.
+    /// The same error for a longer text, in which the text that was read starts at byte `start`.
     #[must_use]
     pub fn within(mut self, start: usize) -> Self {
         self.at += start;
@@ -49,81 +49,81 @@ impl fmt::Display for Broken {
     }
 }
 
-/// Reads JSON from a text, from its start on.
+/// Parses JSON from the start of a text.
 #[derive(Debug)]
 pub struct Reader<'a> {
     text: &'a str,
     at: usize,
     parts: usize,
-    deepest: usize,
+    max_depth: usize,
     keys_may_repeat: bool,
 }
 
 impl<'a> Reader<'a> {
-    /// A reader of `text` with the limits of [`Json::read`].
+    /// Creates a reader of `text` with the limits of [`Json::read`].
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         Self {
             text,
             at: 0,
             parts: MAX_PARTS,
-            deepest: MAX_DEPTH,
+            max_depth: MAX_DEPTH,
             keys_may_repeat: false,
         }
     }
 
-    /// Takes values nested up to `deepest`, which is at most 1,000.
+    /// Accepts values nested up to `max_depth`, at most 1,000.
     #[must_use]
-    pub fn to_depth(mut self, deepest: usize) -> Self {
-        self.deepest = deepest.min(1_000);
+    pub fn to_depth(mut self, max_depth: usize) -> Self {
+        self.max_depth = max_depth.min(1_000);
         self
     }
 
-    /// Keeps keys of an object that stand twice, both with their values.
+    /// Accepts duplicate keys in an object. All of them are kept with their values.
     #[must_use]
     pub fn with_repeated_keys(mut self) -> Self {
         self.keys_may_repeat = true;
         self
     }
 
-    /// One value, and nothing behind it.
+    /// Reads one value and rejects anything after it.
     ///
     /// # Errors
-    /// [`Broken`] for anything else.
+    /// [`Broken`] if the text is not one JSON value.
     pub fn all(mut self) -> Result<Json, Broken> {
         let value = self.value(0)?;
         self.skip_space();
         if self.at < self.text.len() {
-            return Err(self.broken("something stands behind the value"));
+            return Err(self.broken("unexpected text after the value"));
         }
         Ok(value)
     }
 
-    /// The next value; [`Reader::at`] is its end.
+    /// Reads the next value. [`Reader::at`] is then its end.
     ///
     /// # Errors
-    /// [`Broken`] where none stands.
+    /// [`Broken`] if there is no valid value.
     pub fn next_value(&mut self) -> Result<Json, Broken> {
         self.value(0)
     }
 
-    /// How far the text is read, in bytes.
+    /// The position of the reader, in bytes.
     #[must_use]
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// Goes past blanks, and past `mark` where it stands there.
+    /// Skips white space, and `mark` if it follows. Returns whether it did.
     pub fn take(&mut self, mark: &str) -> bool {
         self.skip_space();
-        let stands = self.text[self.at..].starts_with(mark);
-        if stands {
+        let found = self.text[self.at..].starts_with(mark);
+        if found {
             self.at += mark.len();
         }
-        stands
+        found
     }
 
-    /// Whether only blanks are left.
+    /// Whether only white space is left.
     pub fn is_at_end(&mut self) -> bool {
         self.skip_space();
         self.at == self.text.len()
@@ -147,34 +147,34 @@ impl<'a> Reader<'a> {
         self.parts = self
             .parts
             .checked_sub(1)
-            .ok_or_else(|| self.broken("it has more than four million parts"))?;
+            .ok_or_else(|| self.broken("the document has more than four million values"))?;
         self.skip_space();
         match self.byte() {
             Some(b'"') => self.string().map(Json::Text),
-            Some(b'{' | b'[') if depth == self.deepest => Err(Broken::new(
+            Some(b'{' | b'[') if depth == self.max_depth => Err(Broken::new(
                 self.at,
-                format!("it nests deeper than {} levels", self.deepest),
+                format!("the document nests deeper than {} levels", self.max_depth),
             )),
             Some(b'{') => self.object(depth),
             Some(b'[') => self.array(depth),
-            Some(b'n') => self.word("null", Json::Null),
-            Some(b't') => self.word("true", Json::Bool(true)),
-            Some(b'f') => self.word("false", Json::Bool(false)),
+            Some(b'n') => self.keyword("null", Json::Null),
+            Some(b't') => self.keyword("true", Json::Bool(true)),
+            Some(b'f') => self.keyword("false", Json::Bool(false)),
             Some(b'-' | b'0'..=b'9') => self.number(),
             Some(_) => Err(self.broken("expected a value")),
-            None => Err(self.broken("the text ends where a value is expected")),
+            None => Err(self.broken("expected a value, but the text ends")),
         }
     }
 
-    fn word(&mut self, word: &str, value: Json) -> Result<Json, Broken> {
-        if !self.text[self.at..].starts_with(word) {
+    fn keyword(&mut self, keyword: &str, value: Json) -> Result<Json, Broken> {
+        if !self.text[self.at..].starts_with(keyword) {
             return Err(self.broken("expected a value"));
         }
-        self.at += word.len();
+        self.at += keyword.len();
         Ok(value)
     }
 
-    /// A string; its escapes are serde_json's to read once its end is found.
+    /// Reads a string. Once its end is found, serde_json decodes the escapes.
     fn string(&mut self) -> Result<String, Broken> {
         let start = self.at;
         let bytes = self.text.as_bytes();
@@ -182,7 +182,7 @@ impl<'a> Reader<'a> {
         let mut escapes = false;
         loop {
             let Some(step) = memchr2(b'"', b'\\', &bytes[end..]) else {
-                return Err(Broken::new(start, "the string never ends"));
+                return Err(Broken::new(start, "unterminated string"));
             };
             end += step;
             if bytes[end] == b'"' {
@@ -194,7 +194,7 @@ impl<'a> Reader<'a> {
         let inside = &self.text[start + 1..end];
         if let Some(at) = inside.bytes().position(|byte| byte < b' ') {
             let reason = format!(
-                "a control character (U+{:04X}) in a string is written as an escape",
+                "a control character (U+{:04X}) in a string must be escaped",
                 inside.as_bytes()[at]
             );
             return Err(Broken::new(start + 1 + at, reason));
@@ -206,7 +206,7 @@ impl<'a> Reader<'a> {
         serde_json::from_str(&self.text[start..=end]).map_err(|error| {
             Broken::new(
                 start + error.column().saturating_sub(1),
-                "the string has a broken escape",
+                "invalid escape sequence in the string",
             )
         })
     }
@@ -221,7 +221,7 @@ impl<'a> Reader<'a> {
 
     fn number(&mut self) -> Result<Json, Broken> {
         let start = self.at;
-        let broken = Err(Broken::new(start, "the number is not one of JSON's"));
+        let broken = Err(Broken::new(start, "invalid JSON number"));
         self.at += usize::from(self.byte() == Some(b'-'));
         let leads_with_zero = self.byte() == Some(b'0');
         match self.digits() {
@@ -280,7 +280,7 @@ impl<'a> Reader<'a> {
             if !self.keys_may_repeat && repeats(&key, &members, &mut seen) {
                 return Err(Broken::new(
                     start,
-                    format!("the key `{}` stands twice", short(&key)),
+                    format!("duplicate key `{}`", short(&key)),
                 ));
             }
             if !self.take(":") {
@@ -298,19 +298,18 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whether a key is among those of the members that stand before it; `seen` is begun empty and kept
-/// for one object.
+/// Whether a key is among the members before it. `seen` must be empty at the start of each object.
 pub fn repeats(key: &str, members: &[(String, Json)], seen: &mut HashSet<String>) -> bool {
-    if members.len() < MANY {
+    if members.len() < MIN_MEMBERS_FOR_SET {
         return members.iter().any(|(name, _)| name == key);
     }
-    if members.len() == MANY {
+    if members.len() == MIN_MEMBERS_FOR_SET {
         seen.extend(members.iter().map(|(name, _)| name.clone()));
     }
     !seen.insert(key.to_owned())
 }
 
-/// A key for a message: not more than anyone reads.
+/// Truncates a key for an error message.
 fn short(key: &str) -> String {
     key.chars().take(60).collect()
 }
@@ -325,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_keep_their_digits() {
+    fn keeps_digits_of_numbers() {
         let text = format!(
             r#"[1, 1.0, -2e3, {}, "a\"b\n", {{"k": [true, null]}}]"#,
             "9".repeat(400)
@@ -340,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_broken_somewhere() {
+    fn rejects_invalid_json() {
         for text in [
             "",
             "nan",
@@ -362,14 +361,14 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_told() {
+    fn reports_position_of_errors() {
         assert_eq!(
             broken(r#"{"a": 1, "b": 2, "a": 3}"#),
-            (17, "the key `a` stands twice".to_owned())
+            (17, "duplicate key `a`".to_owned())
         );
         assert_eq!(
             broken(r#"{"a": 1} x"#),
-            (9, "something stands behind the value".to_owned())
+            (9, "unexpected text after the value".to_owned())
         );
         assert_eq!(broken("[1 2]"), (3, "expected `,` or `]`".to_owned()));
         assert_eq!(broken("\"a\nb\"").0, 2);
@@ -381,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_large_objects_stand_once_too() {
+    fn rejects_duplicate_keys_in_large_objects() {
         let members: Vec<String> = (0..40).map(|key| format!("\"k{key}\":1")).collect();
         assert!(Json::read(&format!("{{{}}}", members.join(","))).is_ok());
         for key in [0, 15, 16, 17, 39] {
@@ -390,7 +389,7 @@ mod tests {
                 Json::read(&text)
                     .unwrap_err()
                     .reason
-                    .ends_with("stands twice")
+                    .starts_with("duplicate key")
             );
         }
         assert!(
@@ -402,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_may_be_read_from_the_front() {
+    fn reads_values_one_after_another() {
         let mut reader = Reader::new(r#"{"a":1}; [2] tail"#);
         assert!(reader.next_value().is_ok());
         assert!(reader.take(";"));

@@ -1,4 +1,4 @@
-//! Trees as text and as values of serde_json.
+//! Converts trees to text and to values of serde_json.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::{Json, number};
 
 impl fmt::Display for Json {
-    /// JSON without white space, keys in their order, numbers as they were written.
+    /// Writes JSON without white space. Keys keep their order and numbers their text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Null => f.write_str("null"),
@@ -34,6 +34,7 @@ impl fmt::Display for Json {
     }
 }
 
+/// Writes a string literal.
 fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     let is_plain = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
     if text.bytes().all(is_plain) {
@@ -45,8 +46,8 @@ fn write_text(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
 }
 
 impl Json {
-    /// A text that equal values share and others do not: keys in order, numbers as
-    /// [`number::canonical`] writes them.
+    /// A text that is the same for equal values and different for others: keys are sorted, and
+    /// numbers are written by [`number::canonical`].
     #[must_use]
     pub fn canonical(&self) -> String {
         let mut text = String::new();
@@ -81,7 +82,8 @@ impl Json {
         }
     }
 
-    /// The value in serde_json's shape. Numbers that no 64 bits hold become the nearest double.
+    /// The value as a serde_json value. Numbers that do not fit into 64 bits become the nearest
+    /// double.
     #[must_use]
     pub fn to_value(&self) -> Value {
         match self {
@@ -98,6 +100,7 @@ impl Json {
     }
 }
 
+/// A number as a serde_json value.
 pub(crate) fn number_value(text: &str) -> Value {
     let read: Option<Value> = serde_json::from_str(text).ok();
     read.unwrap_or_else(|| Value::from(number::to_f64(text)))
@@ -126,13 +129,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_read_is_written_again() {
+    fn round_trips_text() {
         let text = r#"{"b":[1.50,-2e400,"a\n\"é",null],"a":{"":true}}"#;
         assert_eq!(Json::read(text).unwrap().to_string(), text);
     }
 
     #[test]
-    fn numbers_beyond_doubles_stay_finite_values() {
+    fn converts_huge_numbers_to_finite_values() {
         assert_eq!(
             Json::read("1e400").unwrap().to_value(),
             Value::from(f64::MAX)

@@ -1,12 +1,12 @@
-//! JSON Schema over [`Json`] trees, by the `jsonschema` crate: drafts 4, 6, 7, 2019-09 and 2020-12.
-//! Fetches nothing.
+//! JSON Schema for [`Json`] trees, by the `jsonschema` crate: drafts 4, 6, 7, 2019-09 and 2020-12.
+//! Never fetches remote schemas.
 //!
-//! Patterns run on a linear engine; those with look-around or back references on one that gives up
-//! after [`BACKTRACKS`] steps, and then the text does not match.
+//! Patterns run on an engine with linear time. Patterns with look-around or back references run on
+//! a backtracking engine that stops after [`BACKTRACKS`] steps; the text then does not match.
 
+mod locate;
 mod node;
-mod place;
-mod visits;
+mod visit_limit;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -18,19 +18,19 @@ use jsonschema::{
 use serde_json::Value;
 
 use crate::json::Json;
+use locate::{Parts, is_plain};
 use node::Trees;
-use place::{Parts, is_plain};
 
-/// Steps a pattern with look-around or back references may take for one text.
+/// Maximum number of steps of a pattern with look-around or back references for one text.
 pub const BACKTRACKS: usize = 100_000;
 
-/// How a schema is read.
+/// How a schema is interpreted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Dialect {
-    /// The draft of a schema that names none; 2020-12 unless given.
+    /// The draft of a schema without `$schema`; 2020-12 by default.
     pub draft: Option<Draft>,
-    /// Whether `format` is held; by default as the draft says: up to 7 it is, from 2019-09 on it
-    /// only tells.
+    /// Whether `format` is enforced. By default the draft decides: up to draft 7 it is enforced,
+    /// from 2019-09 on it is an annotation.
     pub formats: Option<bool>,
 }
 
@@ -41,18 +41,18 @@ pub struct Schema {
     source: Arc<Value>,
     dialect: Dialect,
     backtracking: bool,
-    /// Its parts, compiled when a document first breaks it; none are needed where it is plain.
+    /// Its parts, compiled when a document first violates it; `None` if the schema is plain.
     parts: Option<Arc<OnceLock<Parts>>>,
 }
 
-/// One way in which a document breaks its schema.
+/// A violation of a schema by a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Place in the document, a JSON pointer.
+    /// Location in the document, a JSON pointer.
     pub place: String,
-    /// Place in the schema, a JSON pointer that ends in the keyword.
+    /// Location in the schema, a JSON pointer that ends with the keyword.
     pub keyword: String,
-    /// What is wrong, without the document's values.
+    /// What is wrong, without values of the document.
     pub reason: String,
 }
 
@@ -60,8 +60,8 @@ impl Schema {
     /// Compiles a schema.
     ///
     /// # Errors
-    /// Why it is none: what its meta-schema says, a reference that leads nowhere in it, a pattern
-    /// that is none.
+    /// Why the schema is invalid: it violates its meta-schema, a reference has no target in it, or
+    /// a pattern is invalid.
     pub fn compile(source: Value, dialect: Dialect) -> Result<Self, String> {
         let compile = |backtracking: bool| {
             let whole = options(&source, dialect, backtracking).build(&source)?;
@@ -91,8 +91,8 @@ impl Schema {
         })
     }
 
-    /// The schemas of the properties it names at its top, by name, or those its top refers to
-    /// within itself. None where it names none.
+    /// The schemas of its top-level properties by name, after references at the top. Empty if it
+    /// has no properties.
     #[must_use]
     pub fn properties(&self) -> BTreeMap<String, Self> {
         let Some((top, place)) = self.top() else {
@@ -125,9 +125,9 @@ impl Schema {
         named.iter().filter_map(part).collect()
     }
 
-    /// Where the reference at its top leads, with its place.
+    /// The target of the reference at its top, with its pointer.
     fn top(&self) -> Option<(&Value, String)> {
-        /// Most references that follow each other.
+        /// Maximum length of a chain of references.
         const MAX_STEPS: usize = 16;
         let (mut top, mut place) = (&*self.source, String::new());
         for _ in 0..MAX_STEPS {
@@ -146,23 +146,25 @@ impl Schema {
         &self.source
     }
 
-    /// Whether a document holds it; one for which that takes too many steps does not.
+    /// Whether a document is valid. False if validation takes too many steps.
     #[must_use]
     pub fn holds(&self, document: &Json) -> bool {
-        visits::within(visits::allowed(document), || self.whole.is_valid(document))
-            .unwrap_or_default()
+        visit_limit::with_limit(visit_limit::limit_for(document), || {
+            self.whole.is_valid(document)
+        })
+        .unwrap_or_default()
     }
 
-    /// A way in which a document breaks it, at the innermost place that can be told.
+    /// A violation of the schema by a document, at the innermost location that can be determined;
+    /// `None` if the document is valid.
     #[must_use]
     pub fn violation(&self, document: &Json) -> Option<Violation> {
         let too_costly = Violation {
             place: String::new(),
             keyword: String::new(),
-            reason: "validation takes more steps than are allowed for a document of its size"
-                .to_owned(),
+            reason: "validation exceeds the step limit for a document of this size".to_owned(),
         };
-        visits::within(visits::allowed(document), || {
+        visit_limit::with_limit(visit_limit::limit_for(document), || {
             self.violation_unbounded(document)
         })
         .unwrap_or(Some(too_costly))
@@ -186,7 +188,7 @@ impl Schema {
         })
     }
 
-    /// Bytes it keeps, roughly: what is compiled is some times larger than its source.
+    /// Approximate memory in bytes. A compiled schema is several times larger than its source.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let times = if self.parts.is_some() { 64 } else { 8 };
@@ -194,6 +196,7 @@ impl Schema {
     }
 }
 
+/// The options with which schemas are compiled.
 fn options<'a>(
     source: &Value,
     dialect: Dialect,
@@ -213,10 +216,10 @@ fn options<'a>(
     }
 }
 
-/// A reason that a person reads: some list every name of a document.
+/// Truncates a reason: some list every name of a document.
 fn short(reason: &str) -> String {
-    const LONGEST: usize = 300;
-    match reason.char_indices().nth(LONGEST) {
+    const MAX_LENGTH: usize = 300;
+    match reason.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", &reason[..end]),
         None => reason.to_owned(),
     }
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_doubles_keep_their_value() {
+    fn compares_numbers_beyond_doubles_exactly() {
         let whole = schema(json!({"type": "integer", "maximum": 10}));
         assert!(!whole.holds(&read("1e400")));
         assert!(whole.holds(&read("-1e400")));
@@ -255,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_violation_has_its_places() {
+    fn locates_violations() {
         let schema =
             schema(json!({"properties": {"a": {"type": "array", "items": {"type": "string"}}}}));
         let violation = schema.violation(&read(r#"{"a":["x",1]}"#)).unwrap();
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_schema_is_refused() {
+    fn rejects_invalid_schemas() {
         for source in [
             json!({"type": "dict"}),
             json!({"pattern": "("}),
@@ -284,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_cannot_hang() {
+    fn bounds_time_of_patterns() {
         let text = Json::Text("a".repeat(5_000));
         assert!(!schema(json!({"pattern": "^(a+)+$!"})).holds(&text));
         assert!(!schema(json!({"pattern": "^(?=a)(a|a)+\\1b$"})).holds(&text));
@@ -292,9 +295,10 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_may_refer_to_itself() {
+    fn accepts_cyclic_schemas() {
         let tree = schema(
-            json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}}, "additionalProperties": false}),
+            json!({"properties": {"left": {"$ref": "#"}, "right": {"$ref": "#"}},
+                "additionalProperties": false}),
         );
         let deep = |end: &str| format!("{}{end}{}", "{\"left\":".repeat(250), "}".repeat(250));
         assert!(tree.holds(&read(&deep("{}"))));
@@ -303,11 +307,12 @@ mod tests {
     }
 
     #[test]
-    fn properties_have_schemas_of_their_own() {
+    fn returns_schemas_of_properties() {
         let source = json!({
             "$ref": "#/$defs/a~b",
             "$defs": {
-                "a~b": {"properties": {"n/m": {"$ref": "#/$defs/whole"}, "t": {"type": "string"}}, "required": ["t"]},
+                "a~b": {"properties": {"n/m": {"$ref": "#/$defs/whole"},
+                    "t": {"type": "string"}}, "required": ["t"]},
                 "whole": {"type": "integer"}
             }
         });
@@ -324,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn formats_are_held_as_asked() {
+    fn enforces_formats_by_draft_and_option() {
         let source = json!({"format": "date"});
         let holds = |draft, formats| {
             Schema::compile(source.clone(), Dialect { draft, formats })
@@ -338,12 +343,13 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_that_branches_into_itself_ends() {
+    fn bounds_time_of_self_branching_schemas() {
         let branches = schema(json!({
             "$ref": "#/$defs/a",
             "$defs": {"a": {"anyOf": [
                 {"type": "integer"},
-                {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"}, {"$ref": "#/$defs/a"}]}},
+                {"type": "array", "items": {"anyOf": [{"$ref": "#/$defs/a"},
+                    {"$ref": "#/$defs/a"}]}},
             ]}},
         }));
         let deep = read(&format!("{}\"x\"{}", "[".repeat(60), "]".repeat(60)));

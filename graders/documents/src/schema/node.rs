@@ -1,5 +1,5 @@
-//! How the validator sees a [`Json`] tree: as it is, without a copy in another shape, so that
-//! numbers stay exact.
+//! Lets the validator read [`Json`] trees directly, without a copy in another representation, so
+//! that numbers stay exact.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -9,16 +9,16 @@ use jsonschema::json::{Array, Json as Representation, JsonNumber, Node, NodeIden
 use jsonschema::types::JsonType;
 use serde_json::{Number, Value};
 
-use super::visits::visit;
+use super::visit_limit::count_visit;
 use crate::json::{Json, number, number_value};
 
-/// The representation.
+/// The representation of documents for the validator.
 pub(super) struct Trees;
 
 impl Representation for Trees {
     type Node<'a> = &'a Json;
     type PreparedKey = String;
-    /// A pass over the members is never dearer than a look-up, which is such a pass.
+    /// A lookup is a pass over the members, so a pass is never more expensive.
     const KEYS_PER_LOOKUP: usize = 1_000;
     type StringBuffer = Option<Json>;
 
@@ -41,7 +41,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     type Number = Digits<'a>;
 
     fn as_object(&self) -> Option<Members<'a>> {
-        visit();
+        count_visit();
         match self {
             Json::Object(members) => Some(Members(members)),
             _ => None,
@@ -49,7 +49,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn as_array(&self) -> Option<Elements<'a>> {
-        visit();
+        count_visit();
         match self {
             Json::Array(elements) => Some(Elements(elements)),
             _ => None,
@@ -57,7 +57,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        visit();
+        count_visit();
         match self {
             Json::Text(text) => Some(Cow::Borrowed(text)),
             _ => None,
@@ -65,7 +65,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn as_number(&self) -> Option<Digits<'a>> {
-        visit();
+        count_visit();
         match self {
             Json::Number(text) => Some(Digits(text)),
             _ => None,
@@ -84,7 +84,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn json_type(&self) -> JsonType {
-        visit();
+        count_visit();
         match self {
             Json::Null => JsonType::Null,
             Json::Bool(_) => JsonType::Boolean,
@@ -96,7 +96,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 
     fn equals_value(&self, expected: &Value) -> bool {
-        visit();
+        count_visit();
         same_value(self, expected)
     }
 
@@ -109,7 +109,7 @@ impl<'a> Node<'a, Trees> for &'a Json {
     }
 }
 
-/// [`crate::json::same`] beside a value of a schema, exactly.
+/// [`crate::json::same`] for a value of a schema, without tolerance.
 fn same_value(a: &Json, b: &Value) -> bool {
     match (a, b) {
         (Json::Null, Value::Null) => true,
@@ -189,8 +189,8 @@ impl<'a> Array<'a, Trees> for Elements<'a> {
 /// A number.
 pub(super) struct Digits<'a>(&'a str);
 
-/// Digits a number without exponent is written out to, for divisions.
-const WRITTEN_OUT: usize = 10_000;
+/// Maximum digits of a number that is written without an exponent, for divisions.
+const MAX_PLAIN_DIGITS: usize = 10_000;
 
 impl JsonNumber for Digits<'_> {
     fn as_u64(&self) -> Option<u64> {
@@ -206,7 +206,7 @@ impl JsonNumber for Digits<'_> {
     }
 
     fn as_str(&self) -> Cow<'_, str> {
-        number::plain(self.0, WRITTEN_OUT)
+        number::plain(self.0, MAX_PLAIN_DIGITS)
     }
 
     fn to_number(&self) -> Cow<'_, Number> {
@@ -232,7 +232,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_validator_sees_what_stands_there() {
+    fn conforms_to_the_validator_interface() {
         let document = Json::from(&conformance::document());
         conformance::assert_conformance::<Trees>(&&document);
     }

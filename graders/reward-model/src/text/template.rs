@@ -308,7 +308,7 @@ mod tests {
             assert!(
                 render(attack)
                     .unwrap_err()
-                    .contains("makes more than 128 MiB"),
+                    .contains("produces more than 128 MiB"),
                 "{attack}"
             );
         }

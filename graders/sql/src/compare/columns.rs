@@ -1,12 +1,12 @@
-//! Which columns stand for which. Rows are put into classes, column after column; a choice of
-//! columns goes on only while both results have the same number of rows in each class, so that
-//! almost every wrong choice ends at once.
+//! Finds which columns of two results correspond. Rows are put into classes, column by column; a
+//! choice of columns is continued only while both results have the same number of rows in each
+//! class, so that almost every wrong choice ends at once.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::labels::{Labels, Sheet};
 
-/// Cells that a search may look at: far more than any but a table made to be hard needs.
+/// Most cells that a search reads: far more than any table not designed to be hard needs.
 const MOST_CELLS: usize = 100_000_000;
 
 /// Two labelled results.
@@ -34,8 +34,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Whether the results are the same with columns as they stand. `begin` is the class of each
-    /// row, by its place.
+    /// Whether the results are equal with columns in their given order. `begin` is the class of
+    /// each row, by its index.
     pub(super) fn strict(&mut self, begin: &[u32]) -> Option<()> {
         let mut classes = (begin.to_vec(), begin.to_vec());
         for column in 0..self.gold.width {
@@ -44,7 +44,8 @@ impl<'a> Search<'a> {
         Some(())
     }
 
-    /// Whether some choice of columns makes the results the same; `None` when the search gave up.
+    /// Whether some choice of columns makes the results equal; `None` if the search exceeded its
+    /// limit.
     pub(super) fn any(&mut self, begin: &[u32]) -> Option<bool> {
         let classes = (begin.to_vec(), begin.to_vec());
         // Columns with the fewest partners first.
@@ -100,14 +101,14 @@ impl<'a> Search<'a> {
         Some(false)
     }
 
-    /// Whether two columns of the other result hold the same, row by row.
+    /// Whether two columns of the other result are equal, row by row.
     fn is_equal(&mut self, a: usize, b: usize) -> bool {
         self.looked += self.found.height;
         let Sheet { width, cells, .. } = self.found;
         cells.chunks_exact(*width).all(|row| row[a] == row[b])
     }
 
-    /// Classes told apart further by a column of each; `None` when they then have other numbers of
+    /// Classes refined by a column of each; `None` if they then have different numbers of
     /// rows.
     fn refined(&mut self, classes: &Classes, column: usize, other: usize) -> Option<Classes> {
         self.looked += 2 * self.gold.height;
@@ -134,7 +135,7 @@ impl<'a> Search<'a> {
         Some((gold, found))
     }
 
-    /// The class of each row by all its cells, columns as they stand.
+    /// The class of each row by all its cells, columns in their given order.
     pub(super) fn whole_rows(&self) -> Classes {
         let mut known: HashMap<&[u32], u32> = HashMap::new();
         let mut classes = |of: &'a Sheet| -> Vec<u32> {

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use assay_worker::query::{Rows, Value};
 
-/// Difference below which two numbers are one whatever their size, as a share of the relative
-/// tolerance: what is left where a sum comes to nothing.
+/// Absolute difference below which two numbers are equal, as a share of the relative
+/// tolerance: the rounding error of a sum that should be 0.
 const FLOOR: f64 = 1e-3;
 
 /// How many labels there are; those of one comparison are 0 to this.
@@ -34,7 +34,7 @@ fn key(value: Value<'_>) -> Key<'_> {
         Value::Null => Key::Null,
         Value::Integer(integer) => Key::Integer(integer),
         Value::Real(real) if real.is_nan() => Key::Real(f64::NAN.to_bits()),
-        // Both zeros are one.
+        // Both zeros are equal.
         Value::Real(real) => Key::Real((real + 0.0).to_bits()),
         Value::Text(text) => Key::Text(text),
         Value::Blob(bytes) => Key::Blob(bytes),
@@ -100,7 +100,7 @@ impl Number {
             (Self::Integer(a), Self::Integer(b)) => a == b,
             (Self::Integer(integer), Self::Real(real))
             | (Self::Real(real), Self::Integer(integer)) => {
-                // A number without a fraction says that it is exact.
+                // A number without a fraction is exact.
                 if real.fract() == 0.0 {
                     is_exactly(integer, real)
                 } else {
@@ -132,7 +132,7 @@ fn is_exactly(integer: i64, real: f64) -> bool {
     fits == Some(integer)
 }
 
-/// For each label the one that stands for it: numbers that differ by rounding share one.
+/// For each label its representative: numbers that differ by rounding share one.
 fn merge(known: &HashMap<Key<'_>, u32>, tolerance: f64) -> Vec<u32> {
     let mut merged: Vec<u32> = (0..u32::try_from(known.len()).unwrap_or(u32::MAX)).collect();
     let mut numbers: Vec<(Number, u32)> = known

@@ -1,5 +1,5 @@
-//! Whether two results are the same: bags of rows, up to the order of what ties, the order of
-//! columns where the task says so, and rounding. One comparison for every database.
+//! Compares two results: multisets of rows, up to the order of ties, the order of
+//! columns if the task allows it, and rounding. All databases use this comparison.
 
 mod columns;
 mod labels;
@@ -12,7 +12,7 @@ use crate::task::Columns;
 use columns::Search;
 use labels::Labels;
 
-/// What a gold gives.
+/// The result of a gold.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sheet {
     pub(crate) rows: Rows,
@@ -24,29 +24,29 @@ pub(crate) struct Sheet {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rule {
     pub(crate) columns: Columns,
-    /// Relative difference below which two numbers are one, unless both are integers.
+    /// Relative difference below which two numbers are equal, unless both are integers.
     pub(crate) tolerance: f64,
 }
 
-/// Why two results are not the same.
+/// How two results differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Difference {
-    /// They have other numbers of columns: of the gold, of the other.
+    /// In the number of columns: of the gold, of the other.
     Width(usize, usize),
-    /// They have other numbers of rows: of the gold, of the other.
+    /// In the number of rows: of the gold, of the other.
     Height(usize, usize),
-    /// Rows differ: the first of the gold that the other does not have, and the other way round.
+    /// In their rows: the first row of the gold that the other lacks, and the reverse.
     Rows { missing: usize, extra: usize },
     /// The same rows in another order, from this row on.
     Order { from: usize },
-    /// No choice of columns makes them the same.
+    /// No choice of columns makes them equal.
     Columns,
-    /// No choice of columns was found before the search gave up.
+    /// No choice of columns was found before the search reached its limit.
     ColumnsUnknown,
 }
 
-/// Most columns a result may have where others beside the gold's are allowed, for `width` of the
-/// gold: whoever shows everything has answered nothing.
+/// Most columns of a result if extra columns are allowed, for a gold with `width`
+/// columns: selecting everything is not an answer.
 fn widest(width: usize) -> usize {
     2 * width + 8
 }
@@ -56,8 +56,8 @@ pub(crate) fn compare(gold: &Sheet, found: &Rows, rule: Rule) -> Result<(), Diff
     compare_all(&[(gold, found)], rule)
 }
 
-/// Compares what a statement gave on several databases with what the gold gives there: one choice
-/// of columns must do for all.
+/// Compares the results of a statement on several databases with those of the gold: one choice
+/// of columns must fit all.
 pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), Difference> {
     for (gold, found) in parts {
         let (width, found_width) = (gold.rows.width(), found.width());
@@ -69,7 +69,7 @@ pub(crate) fn compare_all(parts: &[(&Sheet, &Rows)], rule: Rule) -> Result<(), D
             return Err(Difference::Width(width, found_width));
         }
     }
-    // Most right predictions give the gold's rows as they stand.
+    // Most correct predictions return the gold's rows in the same order.
     if parts.iter().all(|(gold, found)| gold.rows == **found) {
         return Ok(());
     }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_a_bag() {
+    fn compares_rows_as_multisets() {
         use Value::Integer;
         let gold = bag(rows(&[[Integer(1)], [Integer(2)], [Integer(2)]]));
         assert_eq!(
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn rounding_does_not_mix_up_rows() {
+    fn rounding_does_not_match_different_rows() {
         use Value::{Integer, Real};
         let gold = bag(rows(&[
             [Real(1.0), Integer(5)],
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn twelve_symmetric_columns_are_told_apart() {
+    fn distinguishes_twelve_symmetric_columns() {
         // Each column holds the numbers 0 to 12 once, shifted by its own place: all look alike
         // alone.
         let shifted = |order: &[i64]| {
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_columns_do_not_multiply_the_search() {
+    fn equal_columns_do_not_enlarge_the_search() {
         let table = |last: i64| {
             let mut packed = Rows::new(30);
             for row in 0..20i64 {
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn more_columns_are_allowed_where_the_task_says_so() {
+    fn allows_extra_columns_if_the_task_does() {
         use Value::{Integer, Text};
         let gold = bag(rows(&[[Text(b"a"), Integer(1)], [Text(b"b"), Integer(1)]]));
         let found = rows(&[
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn one_choice_of_columns_must_do_for_all_databases() {
+    fn one_column_mapping_must_fit_all_databases() {
         use Value::Integer;
         let gold = |value: i64| bag(rows(&[[Integer(value)]]));
         let found = rows(&[[Integer(3), Integer(4), Integer(5)]]);
@@ -400,7 +400,7 @@ mod tests {
     }
 
     #[test]
-    fn a_varying_number_of_columns_is_a_difference() {
+    fn a_different_number_of_columns_is_a_difference() {
         use Value::Integer;
         let gold = bag(rows(&[[Integer(1)]]));
         let (two, three) = (
@@ -460,7 +460,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_order_of_rows_and_columns_is_found(
+        fn finds_any_order_of_rows_and_columns(
             cells in prop::collection::vec(prop::collection::vec(-2i64..3, 5), 0..12),
             order in Just(vec![0usize, 1, 2, 3, 4]).prop_shuffle(),
             keys in prop::collection::vec(any::<u32>(), 12),

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use assay_core::Task;
 use assay_worker::query::{self, Ran, Served, Server, Table};
-use assay_worker::{WorkerOptions, Workers};
+use assay_worker::{WorkerOptions, WorkerPool};
 
 use super::*;
 
@@ -89,7 +89,7 @@ async fn grade_of(prepared: &PreparedSql, statement: &str) -> Grade {
 }
 
 #[tokio::test]
-async fn a_prepared_task_counts_the_results_of_its_golds() {
+async fn counts_gold_results_in_the_size_of_a_prepared_task() {
     let (prepared, _) = task_on_three("select a", "strict", 1 << 30);
     let before = prepared.bytes();
     assert_eq!(
@@ -104,7 +104,7 @@ async fn a_prepared_task_counts_the_results_of_its_golds() {
 }
 
 #[tokio::test]
-async fn a_prepared_task_counts_ties() {
+async fn counts_ties_in_the_size_of_a_prepared_task() {
     let (prepared, _) = task_on_three("select a order by a", "strict", 1 << 30);
     let before = prepared.bytes();
     grade_of(&prepared, "select a").await;
@@ -139,7 +139,7 @@ async fn golds_with_results_beyond_the_limit_make_the_task_ungradable() {
 }
 
 #[tokio::test]
-async fn a_wrong_statement_is_run_no_further() {
+async fn stops_running_a_statement_after_its_first_mismatch() {
     for columns in ["strict", "permute"] {
         let (prepared, answers) = task_on_three("select a", columns, 1 << 30);
         let grade = grade_of(&prepared, "select a -- s1").await;
@@ -163,7 +163,7 @@ async fn a_wrong_statement_is_run_no_further() {
 }
 
 #[tokio::test]
-async fn predictions_keep_no_more_than_golds_may() {
+async fn limits_stored_results_of_predictions() {
     // If columns may be chosen, the results on all databases are needed together.
     let wide = "select a, a, a, a";
     let (narrow, _) = task_on_three("select a", "superset", 4 * RESULT);

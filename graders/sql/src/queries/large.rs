@@ -36,8 +36,8 @@ impl LargePermits {
 }
 
 /// Whether a call may ask for large results. It waits for a permit when it first needs one and
-/// keeps it until it ends. No call waits for a permit while a worker works for it, and a call with a
-/// permit waits only for workers, so there is no deadlock.
+/// keeps it until it ends. No call waits for a permit while a worker works for it, and a call with
+/// a permit waits only for workers, so there is no deadlock.
 pub(crate) struct LargeResults {
     permits: Arc<Semaphore>,
     permit: Option<OwnedSemaphorePermit>,

@@ -1,5 +1,5 @@
-//! Where statements run: SQLite in workers, PostgreSQL on a server of the operator's. Both are asked
-//! the same way.
+//! Runs statements: SQLite in workers, PostgreSQL on the operator's server. Both have the
+//! same interface.
 
 mod asking;
 mod large;
@@ -30,14 +30,14 @@ pub(crate) const FOR_GOLDS: Duration = Duration::from_secs(40);
 pub(crate) struct Terms {
     /// What each may use.
     pub(crate) limits: Limits,
-    /// Whether rows are asked for in another order where the statement leaves it open.
+    /// Whether rows are requested in another order where the statement leaves it undefined.
     pub(crate) reverse: bool,
     /// Longest wall time of a request to a worker. Exceeding it matters only if the worker used a
     /// processor meanwhile.
     pub(crate) longest: Duration,
 }
 
-/// One run of a statement, and whether running again would give the same.
+/// One run of a statement, and whether it is deterministic.
 #[derive(Debug, Clone)]
 pub(crate) struct Attempt {
     pub(crate) ran: Arc<Ran>,
@@ -119,7 +119,7 @@ impl Queries {
         })
     }
 
-    /// Makes a database of what a task gives.
+    /// Builds the database of a task.
     pub(crate) async fn build(
         &self,
         dialect: Dialect,
@@ -146,7 +146,7 @@ impl Queries {
         }
     }
 
-    /// Makes a database like another, with other rows.
+    /// Builds a database with the schema of another and different rows.
     pub(crate) async fn with_rows(
         &self,
         base: &Database,
@@ -164,7 +164,7 @@ impl Queries {
         }
     }
 
-    /// What a database is made of.
+    /// The sources of a database.
     pub(crate) async fn describe(&self, database: &Database) -> Result<Vec<Table>, Unbuilt> {
         match database {
             Database::Image(held) => self.workers.describe(held).await,
@@ -189,7 +189,7 @@ impl Queries {
             false
         };
         self.run(&[sql], terms, &[on], large, &mut each).await?;
-        found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a worker gave no answer"))
+        found.ok_or_else(|| Fault::passing(ErrorCode::SandboxFailed, "a worker did not answer"))
     }
 
     /// Runs statements, each on these databases in order, within the steps of each database if

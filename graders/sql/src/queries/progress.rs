@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_ends_without_rows_or_on_request() {
+    fn a_statement_stops_without_rows_or_on_request() {
         for (end, wanted) in [(End::OutOfSteps, true), (End::Rows, false)] {
             let mut progress = Progress::new(1, 3);
             let mut seen = 0;
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn without_databases_there_is_nothing_to_run() {
+    fn rejects_tasks_without_databases() {
         assert_eq!(Progress::new(3, 0).next(), None);
     }
 }

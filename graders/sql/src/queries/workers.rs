@@ -17,14 +17,14 @@ use super::large::{LargePermits, LargeResults};
 use super::progress::Progress;
 use super::{Attempt, Each, Terms, Unbuilt};
 
-/// Bytes of results that are kept: completions of one prompt often hold the same statement.
+/// Bytes of cached results: completions of one prompt often contain the same statement.
 const KEPT_BYTES: u64 = 64 << 20;
 
-/// Least number of steps that a worker takes in a second. A core takes a hundred times as many,
-/// unless each step is made to be slow.
+/// Steps that a worker executes in a second at least. A core executes a hundred times as many,
+/// unless each step is designed to be slow.
 const SLOWEST: u64 = 1_000_000;
 
-/// Wall time in addition: for steps that are made to be slow, opening databases, and a machine
+/// Additional wall time, for steps that are designed to be slow, opening databases, and a machine
 /// under load.
 const SLACK: Duration = Duration::from_secs(60);
 
@@ -45,7 +45,7 @@ impl Held {
         &self.name
     }
 
-    /// How long it is.
+    /// Its length in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes.len()
     }
@@ -121,7 +121,7 @@ impl SandboxQueries {
         }
     }
 
-    /// Makes a database like another, with other rows.
+    /// Builds a database with the schema of another and different rows.
     pub(crate) async fn with_rows(
         &self,
         base: &Held,
@@ -136,7 +136,7 @@ impl SandboxQueries {
         .await
     }
 
-    /// What a database is made of.
+    /// The sources of a database.
     pub(crate) async fn describe(&self, database: &Held) -> Result<Vec<Table>, Unbuilt> {
         let request = Request::Describe(database.carried());
         match self
@@ -162,8 +162,8 @@ impl SandboxQueries {
         each: &mut Each<'_>,
     ) -> Result<(), Fault> {
         let mut progress = Progress::new(statements.len(), on.len());
-        // Runs go together until a worker gives no answer; then one at a time, to find out which run
-        // is too slow.
+        // Runs are sent together until a worker does not answer; then one at a time, to find out
+        // which run is too slow.
         let mut together = true;
         while let Some((statement, database)) = progress.next() {
             if let Some(attempt) = self.kept(statements[statement], terms, on[database]) {
@@ -263,7 +263,8 @@ impl SandboxQueries {
         }
     }
 
-    /// Asks once, or twice if the worker does not have all images; `None` if a worker gave no answer.
+    /// Asks once, or twice if the worker does not have all images; `None` if a worker did not
+    /// answer.
     async fn ask(
         &self,
         sql: &[&str],
@@ -332,8 +333,8 @@ fn steps(on: &[(&Held, u64)]) -> u64 {
         .fold(0, |sum, (_, steps)| sum.saturating_add(*steps))
 }
 
-/// A run that exceeded its wall time while it used a processor. Time decided, so another run may
-/// end differently.
+/// A run that exceeded its wall time while it used a processor. It depends on time, so another run
+/// may end differently.
 fn too_slow() -> Attempt {
     Attempt {
         ran: Arc::new(Ran::ended(End::OutOfSteps)),

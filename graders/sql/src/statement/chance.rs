@@ -1,9 +1,9 @@
-//! What a statement leaves to chance: rows that tie where only some of them are taken.
+//! Finds nondeterminism in a statement: ties of which a limit takes only some.
 
 use super::lex::{Token, tokens};
 use crate::task::Dialect;
 
-/// Window functions that tell apart rows that tie.
+/// Window functions that distinguish tied rows.
 const NUMBERING: &[&str] = &[
     "row_number",
     "ntile",
@@ -14,7 +14,7 @@ const NUMBERING: &[&str] = &[
     "nth_value",
 ];
 
-/// Functions whose value nobody knows before.
+/// Functions with random values.
 const RANDOM: &[&str] = &[
     "random",
     "randomblob",
@@ -22,18 +22,18 @@ const RANDOM: &[&str] = &[
     "uuid_generate_v4",
 ];
 
-/// Whether a statement draws numbers at random.
+/// Whether a statement calls a random function.
 pub(crate) fn is_random(sql: &str, dialect: Dialect) -> bool {
     let all = tokens(sql, dialect);
     all.windows(2)
         .any(|pair| pair[1].text == "(" && RANDOM.iter().any(|function| pair[0].is(function)))
 }
 
-/// The statement with its ties in another order, and in the reverse of that; `None` where it takes
+/// The statement with its ties in another order, and in the reverse of that; `None` if it takes
 /// no part of a tie.
 ///
-/// Reading tables backwards does not show this: where a statement sorts, SQLite reads forwards all
-/// the same.
+/// Scanning tables backwards does not show this: if a statement sorts, SQLite scans forwards
+/// anyway.
 pub(crate) fn shuffled(sql: &str, dialect: Dialect) -> Option<[String; 2]> {
     let all = tokens(sql, dialect);
     let mut places: Vec<usize> = (0..all.len())
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_are_seen() {
+    fn detects_random_functions() {
         assert!(is_random(
             "select a from t order by RANDOM ()",
             Dialect::Sqlite
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_takes_whole_ties_is_left() {
+    fn leaves_limits_that_take_whole_ties() {
         assert_eq!(of("select a from t order by b"), None);
         assert_eq!(of("select rank() over (order by b) from t"), None);
         assert_eq!(of("select a from (select a from t limit 3)"), None);

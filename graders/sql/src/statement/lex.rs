@@ -1,10 +1,10 @@
-//! Tokens of SQL. Reads any text, also one that is no statement: what cannot be read is a symbol.
+//! Tokens of SQL. Accepts any text: unknown characters are symbols.
 
 use std::ops::Range;
 
 use crate::task::Dialect;
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A keyword or a name without quotes.
@@ -23,11 +23,11 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind,
-    /// As it is written.
+    /// Its source text.
     pub(crate) text: &'a str,
     /// How many parentheses are open around it; those of a pair are outside it.
     pub(crate) depth: usize,
-    /// Where it stands, in bytes.
+    /// Its span, in bytes.
     pub(crate) span: Range<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Token<'_> {
         self.kind == Kind::Word && self.text.eq_ignore_ascii_case(keyword)
     }
 
-    /// What it names or says, quotes removed; names in lower case.
+    /// Its value without quotes; names in lower case.
     pub(crate) fn content(&self) -> String {
         let inner = |close: char| {
             let mut inside = self.text.chars();
@@ -87,7 +87,7 @@ pub(crate) fn tokens(text: &str, dialect: Dialect) -> Vec<Token<'_>> {
     found
 }
 
-/// The first token of a text in lower case; `None` for one of blanks and comments alone.
+/// The first token of a text in lower case; `None` if there are only blanks and comments.
 pub(crate) fn first_word(text: &str, dialect: Dialect) -> Option<String> {
     let (_, span) = Lexer {
         text,
@@ -126,7 +126,7 @@ impl<'a> Lexer<'a> {
         &self.text[self.at..]
     }
 
-    /// Passes over blanks and comments.
+    /// Skips blanks and comments.
     fn skip(&mut self) {
         loop {
             let rest = self.rest();
@@ -177,7 +177,7 @@ impl<'a> Lexer<'a> {
             if character != close {
                 continue;
             }
-            // Twice is once, inside; brackets have no such way.
+            // A doubled quote is a literal quote; brackets have no escape.
             if close != ']' && characters.next_if(|(_, next)| *next == close).is_some() {
                 continue;
             }
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_and_comments_hide_what_they_hold() {
+    fn ignores_keywords_in_quotes_and_comments() {
         assert_eq!(
             texts("select 'it''s -- (', \"a\"\"b\" -- x\n/* ( */ from [t t]"),
             ["select", "'it''s -- ('", ",", "\"a\"\"b\"", "from", "[t t]"]
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_symbols() {
+    fn lexes_numbers_and_symbols() {
         assert_eq!(
             texts("1.5e-3+.5>=x->>'a'"),
             ["1.5e-3", "+", ".5", ">=", "x", "->>", "'a'"]

@@ -1,4 +1,4 @@
-//! What can be known of a statement from its text alone: tokens, the order it asks for, what it
+//! Properties of a statement's text: tokens, its `ORDER BY`, the constants that it
 //! compares with.
 
 mod chance;

@@ -1,11 +1,11 @@
-//! The order a statement asks for: its `ORDER BY` outside all parentheses, and how to tell which of
+//! The order of a statement: its `ORDER BY` outside all parentheses, and how to find which of
 //! its rows are ties.
 
 use super::LONGEST;
 use super::lex::{Kind, Token, tokens};
 use crate::task::Dialect;
 
-/// What a statement says about the order of its rows.
+/// The order of the rows of a statement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Ordering {
     /// The statement with one more column: equal for rows that tie, growing from one tie to the
@@ -13,9 +13,9 @@ pub(crate) struct Ordering {
     pub(crate) ranked: Vec<String>,
     /// The same without a limit on rows, where there is one.
     pub(crate) unlimited: Vec<String>,
-    /// The terms as they are written, without direction.
+    /// The source of the terms, without direction.
     terms: Vec<Vec<String>>,
-    /// The columns as they are written, without names; `None` where a star hides how many there
+    /// The source of the columns, without aliases; `None` if a star hides how many there
     /// are.
     items: Option<Vec<Item>>,
 }
@@ -28,10 +28,10 @@ struct Item {
     name: Option<String>,
 }
 
-/// Words that end the terms of an `ORDER BY`.
+/// Keywords that end the terms of an `ORDER BY`.
 const AFTER_TERMS: &[&str] = &["limit", "offset", "fetch", "for"];
 
-/// Words that end the columns of a `SELECT`.
+/// Keywords that end the columns of a `SELECT`.
 const AFTER_COLUMNS: &[&str] = &[
     "from",
     "where",
@@ -97,7 +97,7 @@ pub(crate) fn ordering(sql: &str, dialect: Dialect) -> Option<Ordering> {
         .map_or(sql.len(), |token| token.span.start);
     let items = columns(sql, &split(&all, begin, end));
     let (mut ranked, mut unlimited) = (Vec::new(), Vec::new());
-    // A rank beside the columns would change what is distinct.
+    // A rank column would change which rows are distinct.
     if !distinct {
         for inside in [false, true] {
             if let Some(over) = resolved_terms(sql, &terms, items.as_deref(), inside) {
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_outermost_order_counts() {
+    fn only_the_outermost_order_by_counts() {
         assert_eq!(of("select a from (select a from t order by a)"), None);
         assert_eq!(of("select rank() over (order by a) from t"), None);
         assert_eq!(
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_is_added_before_from() {
+    fn inserts_a_rank_before_from() {
         let ranked =
             of("select a, count(*) n from t group by a order by n desc, 1, b nulls last limit 3;")
                 .unwrap()
@@ -366,14 +366,14 @@ mod tests {
     }
 
     #[test]
-    fn ignores_a_select_after_the_order() {
+    fn ignores_a_select_after_order_by() {
         let found = of("order by a limit 3 select b é").unwrap();
         assert!(found.ranked.is_empty() && found.unlimited.is_empty());
         assert_eq!(found.terms, [["a"]]);
     }
 
     #[test]
-    fn names_inside_expressions_are_tried_second() {
+    fn tries_names_inside_expressions_second() {
         let ranked = of("select a+b as s from t order by s*2").unwrap().ranked;
         assert!(
             ranked[0].contains("order by s*2)") && ranked[1].contains("order by (a+b)*2)"),

@@ -1,6 +1,6 @@
-//! Dates as texts write them: `2024-02-29`, perhaps with a time behind. What is made of one is one.
+//! Dates in texts, such as `2024-02-29`, optionally followed by a time, and operations on them.
 
-/// A day, and what stood behind it.
+/// A day, and the text after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Date {
     /// Days since 1970-01-01.
@@ -9,7 +9,7 @@ pub(super) struct Date {
 }
 
 impl Date {
-    /// Reads a date; `None` for any other text, and for a day that is none.
+    /// Parses a date; `None` for any other text, and for a nonexistent day.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
         let text = std::str::from_utf8(text).ok()?;
         let (date, rest) = text.split_at_checked(10)?;
@@ -22,7 +22,7 @@ impl Date {
             day: days(year, month, day),
             rest: rest.to_owned(),
         };
-        // Days that are none come out as others.
+        // Nonexistent days convert to other ones.
         (parts.next().is_none() && read.text() == text).then_some(read)
     }
 
@@ -36,7 +36,7 @@ impl Date {
         Self::read(day.as_bytes()).filter(|date| (1_000..3_000).contains(&date.parts().0))
     }
 
-    /// So many days later, with what stands behind another.
+    /// This many days later, with another text after it.
     pub(super) fn later(&self, days: i64, like: Option<&Self>) -> Self {
         Self {
             day: self.day + days,
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn dates_are_read_and_moved() {
+    fn parses_and_shifts_dates() {
         let of = |text: &str| Date::read(text.as_bytes());
         for text in [
             "1970-01-01",

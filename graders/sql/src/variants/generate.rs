@@ -1,20 +1,21 @@
-//! Rows for a database of a given schema. They look like those of the base, keep its keys and
-//! references, and hold what the golds compare with.
+//! Generates rows for a database of a given schema. They resemble those of the base, satisfy its
+//! keys and references, and contain the constants that the golds compare with.
 
 use std::collections::HashMap;
 
 use assay_worker::query::{ForeignKey, Rows, Table, TableRows};
 
+use super::constants::Constants;
 use super::keys::{in_order, keys_of, with_likely_references};
-use super::mine::Constants;
 use super::occurrences::Occurrences;
 use super::values::{Cell, Seen};
 use assay_core::Random;
 
-/// Most rows a table gets, unless a `LIMIT` asks for more.
+/// Most rows of a table, unless a `LIMIT` needs more.
 const MOST_ROWS: usize = 48;
 
-/// Rows of the base from which on what they do not show is taken not to happen.
+/// Number of rows of the base from which properties that all of them have are assumed to hold in
+/// general.
 const FEW: u64 = 30;
 
 /// Most rows of any table.
@@ -27,12 +28,12 @@ const MOST_BYTES: usize = 16 << 20;
 /// How one database differs from another.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Manner {
-    /// How many of a hundred cells get a value of their own: the more, the fewer ties.
+    /// Percentage of cells with a new value: the more, the fewer ties.
     pub(crate) spread: usize,
-    /// Whether most columns have one value or two, so that what is compared with is met exactly.
+    /// Whether most columns have one or two values, so that comparisons with constants succeed.
     pub(crate) flat: bool,
-    /// Whether what the schema allows may happen though the base does not show it: NULL in a column
-    /// of a small table, a reference that nobody declared and that leads nowhere.
+    /// Whether to generate what the schema allows but the base does not contain: NULL in a column
+    /// of a small table, a dangling reference that is not declared.
     pub(crate) loose: bool,
 }
 
@@ -54,7 +55,7 @@ pub(crate) fn generate(
     let mut found = Vec::with_capacity(tables.len());
     let mut bytes_left = MOST_BYTES;
     for (at, table) in in_order(tables) {
-        // A source for each table: what one gets does not depend on the others.
+        // A generator for each table, so that tables do not depend on each other.
         let mut random = Random::new(seed ^ (at as u64 + 1).wrapping_mul(0xd1b5_4a32_d192_ed03));
         let rows = Filler {
             table,
@@ -124,7 +125,7 @@ impl Filler<'_> {
                     .collect()
             })
             .collect();
-        // A column of nothing but NULL tells little, and so do columns that are all alike.
+        // Columns of NULL only distinguish little, and so do equal columns.
         for levels in &mut levels {
             levels.retain(|level| *level != Cell::Null);
             if random.chance(30) {
@@ -147,7 +148,7 @@ impl Filler<'_> {
             for key in &self.table.foreign_keys {
                 self.refer(key, &mut row, &rows, &seen, random);
             }
-            // A few tries for keys of their own; what is then still twice is left out.
+            // A few attempts at unique keys; remaining duplicates are omitted.
             let mut tries = 0;
             while let Some(key) = keys.iter().find(|key| is_taken(key, &row, &rows)) {
                 tries += 1;
@@ -204,7 +205,7 @@ impl Filler<'_> {
                 .keys
                 .first()
                 .is_some_and(|key| key.contains(&column));
-        // That few rows have no NULL shows little.
+        // A few rows without NULL are weak evidence.
         let is_key = in_primary_key
             || keys_of(self.table)
                 .iter()
@@ -236,7 +237,7 @@ impl Filler<'_> {
             }
         };
         match pattern {
-            // What stands together in the base stands together here.
+            // Values that occur together in the base occur together here.
             Some(cell) if random.chance(45 - self.manner.spread / 3) => cell.clone(),
             _ if random.chance(25) => random
                 .pick(&seen.values)
@@ -251,7 +252,7 @@ impl Filler<'_> {
         }
     }
 
-    /// Fills the columns of a reference with a key that is there.
+    /// Fills the columns of a reference with an existing key.
     fn refer(
         &self,
         key: &ForeignKey,
@@ -297,7 +298,7 @@ impl Filler<'_> {
                 .zip(&columns)
                 .all(|(own, other)| row[*own] == parent[*other])
         };
-        // What the base refers to is kept where it is there.
+        // References of the base are kept if their targets exist.
         if parents.iter().any(holds) && random.chance(60) {
             return;
         }
@@ -308,7 +309,7 @@ impl Filler<'_> {
                     row[*own] = parent[*other].clone();
                 }
             }
-            // A circle, or nothing to refer to yet.
+            // A cycle, or no target yet.
             _ => key
                 .columns
                 .iter()
@@ -379,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn references_hold_and_keys_are_unique() {
+    fn generated_rows_satisfy_foreign_and_unique_keys() {
         for seed in 0..200 {
             let made = generate(
                 &parents_and_children(),
@@ -416,7 +417,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_makes_the_same_rows() {
+    fn generates_the_same_rows_from_the_same_seed() {
         let tables = parents_and_children();
         assert_eq!(
             generate(&tables, &Constants::default(), 7, Manner::default()),
@@ -448,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_passed() {
+    fn passes_limits_to_the_worker() {
         let constants = Constants {
             limit: 100,
             ..Constants::default()

@@ -3,7 +3,7 @@
 
 use assay_worker::query::{ForeignKey, Table, Value};
 
-/// Tables with references that nobody declared, but every row of the base keeps: to the key of
+/// Tables with undeclared references that every row of the base satisfies: to the key of
 /// another table, and named like it or made of texts.
 pub(super) fn with_likely_references(tables: &[Table]) -> Vec<Table> {
     let likely = |table: &Table, column: usize, parent: &Table| {
@@ -79,7 +79,7 @@ pub(super) fn keys_of(table: &Table) -> Vec<Vec<usize>> {
     keys
 }
 
-/// Tables with those that others refer to first, as far as references have no circle.
+/// Tables, those that others refer to first, except for cycles.
 pub(super) fn in_order(tables: &[Table]) -> Vec<(usize, &Table)> {
     let mut left: Vec<(usize, &Table)> = tables.iter().enumerate().collect();
     let mut ordered = Vec::with_capacity(tables.len());

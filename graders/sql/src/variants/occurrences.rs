@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use assay_worker::query::{Table, Value};
 
-use super::mine::Constants;
+use super::constants::Constants;
 
 /// For each text, in lower case, the columns that contain it, by table and column.
 pub(super) struct Occurrences(HashMap<Vec<u8>, HashSet<(usize, usize)>>);

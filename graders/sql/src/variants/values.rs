@@ -3,8 +3,8 @@
 
 use assay_worker::query::Value;
 
+use super::constants::Constants;
 use super::dates::Date;
-use super::mine::Constants;
 use assay_core::Random;
 
 /// A cell that is made here.

@@ -1,6 +1,6 @@
-//! CSV as RFC 4180 has it, commas only: a header, then rows of as many cells, each an object by the
-//! header's names. Read here and not by a crate, because the one at hand forgives what is broken: a
-//! quote that never ends, text behind a closing quote.
+//! CSV by RFC 4180 with commas only: a header, then rows with as many cells, each an object with
+//! the header's names. This is our own parser because the `csv` crate accepts malformed input: a
+//! missing closing quote, text after a closing quote.
 
 use std::collections::HashSet;
 
@@ -21,16 +21,16 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
     };
     let (_, names) = reader
         .row()?
-        .ok_or_else(|| Broken::new(text.len(), "there is no header"))?;
+        .ok_or_else(|| Broken::new(text.len(), "the header is missing"))?;
     let mut seen = HashSet::new();
     for (at, name) in &names {
         if name.is_empty() {
-            return Err(Broken::new(*at, "a column has no name"));
+            return Err(Broken::new(*at, "a column name is empty"));
         }
         if !seen.insert(name.as_str()) {
             return Err(Broken::new(
                 *at,
-                format!("the column `{}` stands twice", short(name)),
+                format!("duplicate column `{}`", short(name)),
             ));
         }
     }
@@ -49,7 +49,10 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
         }
         parts += 1 + cells.len();
         if parts > MAX_PARTS {
-            return Err(Broken::new(at, "it has more than four million parts"));
+            return Err(Broken::new(
+                at,
+                "the document has more than four million values",
+            ));
         }
         if (rows.len() + 1).saturating_mul(length) > MAX_COPIED {
             return Err(Broken::new(
@@ -68,7 +71,7 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
     Ok(Json::Array(rows))
 }
 
-/// A cell and the byte at which it begins.
+/// A cell and the byte offset of its start.
 type Cell = (usize, String);
 
 struct Reader<'a> {
@@ -77,7 +80,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The next row and where it begins; `None` behind the last.
+    /// The next row and its start; `None` after the last.
     fn row(&mut self) -> Result<Option<(usize, Vec<Cell>)>, Broken> {
         if self.at >= self.text.len() {
             return Ok(None);
@@ -100,7 +103,7 @@ impl Reader<'_> {
         Ok(Some((start, cells)))
     }
 
-    /// One cell; what stands behind it is a comma, the end of the line or that of the text.
+    /// One cell; a comma, the end of the line or the end of the text follows.
     fn cell(&mut self) -> Result<String, Broken> {
         let rest = &self.text[self.at..];
         if !rest.starts_with('"') {
@@ -108,7 +111,7 @@ impl Reader<'_> {
             if rest[end..].starts_with('"') {
                 return Err(Broken::new(
                     self.at + end,
-                    "a quote stands inside a cell without quotes",
+                    "unexpected quote in an unquoted cell",
                 ));
             }
             let cell = &rest[..end];
@@ -125,7 +128,7 @@ impl Reader<'_> {
         loop {
             let rest = &self.text[self.at..];
             let Some(end) = rest.find('"') else {
-                return Err(Broken::new(open, "the quote never ends"));
+                return Err(Broken::new(open, "unterminated quote"));
             };
             cell.push_str(&rest[..end]);
             self.at += end + 1;
@@ -138,7 +141,7 @@ impl Reader<'_> {
             } else {
                 return Err(Broken::new(
                     self.at,
-                    "something stands behind the closing quote",
+                    "unexpected text after the closing quote",
                 ));
             }
         }
@@ -156,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_objects_of_texts() {
+    fn rows_are_objects_of_strings() {
         assert_eq!(
             shown("name,note\r\nAda,\"a \"\"b\"\", c\nd\"\r\nBo,\r\n\r\n"),
             r#"[{"name":"Ada","note":"a \"b\", c\nd"},{"name":"Bo","note":""}]"#
@@ -173,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_told() {
+    fn reports_the_place() {
         let broken = |text: &str| {
             let broken = read(text).unwrap_err();
             (broken.at, broken.reason)
@@ -188,16 +191,16 @@ mod tests {
             (4, "the column `a` stands twice".to_owned())
         );
         assert_eq!(broken("a,,b\n").0, 2);
-        assert_eq!(broken("a\n\"x\ny"), (2, "the quote never ends".to_owned()));
+        assert_eq!(broken("a\n\"x\ny"), (2, "unterminated quote".to_owned()));
         assert_eq!(
             broken("a\n\"x\"y"),
-            (5, "something stands behind the closing quote".to_owned())
+            (5, "unexpected text after the closing quote".to_owned())
         );
         assert_eq!(
             broken("a\nx\"y\""),
-            (3, "a quote stands inside a cell without quotes".to_owned())
+            (3, "unexpected quote in an unquoted cell".to_owned())
         );
         assert_eq!(broken("a,b\n1,2\n\n3,4").0, 8);
-        assert_eq!(broken("\n").1, "there is no header");
+        assert_eq!(broken("\n").1, "the header is missing");
     }
 }

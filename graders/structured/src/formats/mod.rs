@@ -1,6 +1,6 @@
-//! The formats a document may be written in, each read into one [`Json`] tree. A reader says where
-//! a text breaks and repairs nothing; what its format cannot tell (types, in XML and CSV) it leaves
-//! as text.
+//! Parsers of the document formats, each producing a [`Json`] tree. A parser reports where
+//! a text is malformed and repairs nothing; scalars of formats without types (XML, CSV) stay
+//! strings.
 
 mod csv;
 mod numbers;
@@ -13,13 +13,13 @@ use serde::Deserialize;
 
 pub(crate) use numbers::decimal;
 
-/// Most parts of a document that is read: a part takes some sixty bytes.
+/// Most parts of a document; a part takes about sixty bytes of memory.
 const MAX_PARTS: usize = 4_000_000;
 
-/// Most bytes that a document may repeat through YAML aliases or CSV column names.
+/// Most bytes that YAML aliases or CSV column names may add to a document.
 const MAX_COPIED: usize = 32 << 20;
 
-/// What a document is written in.
+/// The format of a document.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Format {
@@ -37,7 +37,7 @@ impl Format {
         self.names()[0]
     }
 
-    /// What the info string of a fence calls it.
+    /// Names in the info string of a fence.
     pub(crate) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Json => &["json"],
@@ -48,13 +48,13 @@ impl Format {
         }
     }
 
-    /// Whether it writes every scalar as text, so that only a schema or an expected value tells
-    /// what it is.
+    /// Whether every scalar is a string, so that only a schema or an expected value determines
+    /// its type.
     pub(crate) fn is_untyped(self) -> bool {
         matches!(self, Self::Xml | Self::Csv)
     }
 
-    /// Reads a text that is one document and nothing else.
+    /// Parses a text that consists of one document.
     pub(crate) fn read(self, text: &str) -> Result<Json, Broken> {
         match self {
             Self::Json => Json::read(text),
@@ -66,14 +66,14 @@ impl Format {
     }
 }
 
-/// The byte at which the character of that number begins.
+/// The byte offset of the character with this index.
 fn byte_of(text: &str, character: usize) -> usize {
     text.char_indices()
         .nth(character)
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// A name for a message: not more than anyone reads.
+/// A name, truncated for a message.
 fn short(name: &str) -> String {
     name.chars().take(60).collect()
 }

@@ -1,12 +1,12 @@
-//! Numbers of other formats in JSON's grammar, exactly: no digit is lost and none is made up.
+//! Converts numbers of other formats to JSON's grammar, exactly.
 
 use num_bigint::BigUint;
 
-/// Most digits of a number in another base than ten: writing it in base ten takes the square of
-/// them.
+/// Most digits of a number in another base than ten, since conversion takes time quadratic in
+/// their number.
 const MAX_DIGITS: usize = 1_000;
 
-/// A decimal with a sign, zeros in front, a bare point or an exponent, as JSON writes it; `None`
+/// A decimal with a sign, leading zeros, a bare point or an exponent, in JSON's grammar; `None`
 /// for anything else.
 pub(crate) fn decimal(text: &str) -> Option<String> {
     let (sign, text) = match text.as_bytes().first()? {
@@ -44,7 +44,7 @@ pub(crate) fn decimal(text: &str) -> Option<String> {
     Some(number)
 }
 
-/// Digits in another base, in base ten; why not, for what are none or too many.
+/// Digits of another base, converted to base ten.
 pub(super) fn in_base_ten(digits: &str, radix: u32) -> Result<String, String> {
     if digits.len() > MAX_DIGITS {
         return Err(format!(
@@ -54,7 +54,7 @@ pub(super) fn in_base_ten(digits: &str, radix: u32) -> Result<String, String> {
     let number = BigUint::parse_bytes(digits.as_bytes(), radix);
     number
         .map(|number| number.to_string())
-        .ok_or_else(|| format!("`{}` is no number in base {radix}", super::short(digits)))
+        .ok_or_else(|| format!("`{}` is not a number in base {radix}", super::short(digits)))
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimals_become_jsons() {
+    fn converts_decimals_to_json() {
         for (text, number) in [
             ("007", "7"),
             ("+12", "12"),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bases_are_exact() {
+    fn integers_of_other_bases_are_exact() {
         assert_eq!(
             in_base_ten("ffFFffFFffFFffFFff", 16).unwrap(),
             "4722366482869645213695"

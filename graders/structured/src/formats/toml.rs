@@ -1,5 +1,5 @@
-//! TOML by the `toml` crate. Numbers keep their digits, dates and times are strings; what JSON has
-//! no number for is refused.
+//! TOML, parsed by the `toml` crate. Numbers keep their digits, dates and times are strings;
+//! numbers that JSON lacks are rejected.
 
 use assay_documents::json::MAX_DEPTH;
 use assay_documents::{Broken, Json};
@@ -33,19 +33,21 @@ fn value(inside: &Spanned<DeValue<'_>>, depth: usize) -> Result<Json, Broken> {
     let broken = |reason: String| Broken::new(inside.span().start, reason);
     let is_collection = matches!(inside.get_ref(), DeValue::Array(_) | DeValue::Table(_));
     if is_collection && depth == MAX_DEPTH {
-        return Err(broken(format!("it nests deeper than {MAX_DEPTH} levels")));
+        return Err(broken(format!(
+            "the document nests deeper than {MAX_DEPTH} levels"
+        )));
     }
     match inside.get_ref() {
         DeValue::String(text) => Ok(Json::Text(text.clone().into_owned())),
         DeValue::Integer(number) if number.radix() == 10 => decimal(number.as_str())
             .map(Json::Number)
-            .ok_or_else(|| broken("the number is none".to_owned())),
+            .ok_or_else(|| broken("invalid number".to_owned())),
         DeValue::Integer(number) => numbers::in_base_ten(number.as_str(), number.radix())
             .map(Json::Number)
             .map_err(broken),
         DeValue::Float(number) => decimal(number.as_str())
             .map(Json::Number)
-            .ok_or_else(|| broken("JSON has no such number".to_owned())),
+            .ok_or_else(|| broken("JSON cannot represent this number".to_owned())),
         DeValue::Boolean(value) => Ok(Json::Bool(*value)),
         DeValue::Datetime(time) => Ok(Json::Text(time.to_string())),
         DeValue::Array(elements) => elements
@@ -68,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn values_keep_what_they_are() {
+    fn preserves_values() {
         let text = "a = 1_000\nb = 0xfF\nc = 0b101\nd = +1.50e3\ne = 'x'\nf = true\ng = \
                     1979-05-27 07:32:00Z\nh = 123456789012345678901234567890\n[t]\nu.v = [1, \
                     \"2\"]\n[[w]]\nx = {}\n[[w]]\n";
@@ -79,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_told() {
+    fn reports_the_place() {
         let at = |text: &str| read(text).unwrap_err().at;
         assert_eq!(at("a = 1\nb = nan"), "a = 1\nb = ".len());
         assert_eq!(at("a = -inf"), "a = ".len());
@@ -101,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_inside_tables_inside_paths_end() {
+    fn bounds_nested_table_paths() {
         let path = vec!["a"; 70].join(".");
         let text = format!(
             "{path} = {}1{}",

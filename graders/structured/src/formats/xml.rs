@@ -1,7 +1,7 @@
-//! XML by `roxmltree`. The document is what the root element holds: attributes as `@name`, child
-//! elements by their names as written, repeated ones as arrays, text beside either as `#text`; an
-//! element with neither is its text. Blanks at the ends of a text say nothing. There are no
-//! entities but the five of XML itself: a document type declaration is refused.
+//! XML, parsed by `roxmltree`. The document is the content of the root element: attributes as
+//! `@name`, child elements by their qualified names, repeated ones as arrays, text next to either
+//! as `#text`; an element with neither is a string. Blanks at the ends of a text are ignored. There
+//! are no entities other than XML's five: a document type declaration is rejected.
 
 use std::collections::HashMap;
 
@@ -11,8 +11,8 @@ use roxmltree::{Document, Error, Node};
 
 use super::byte_of;
 
-/// Most attributes of one element, and most namespaces of a document: the reader compares each with
-/// each.
+/// Most attributes of one element, and most namespaces of a document: the parser compares each with
+/// all others.
 const MAX_NAMES: usize = 256;
 
 /// Reads one document.
@@ -48,8 +48,8 @@ fn broken(text: &str, error: &Error) -> Broken {
     )
 }
 
-/// One pass over the tags: what would cost the reader more than the length of the text is refused
-/// before it is read.
+/// Checks all tags in one pass: rejects what would cost the parser more than linear time
+/// before parsing.
 fn guard(text: &str) -> Result<(), Broken> {
     let (mut at, mut depth, mut namespaces) = (0, 0usize, 0);
     while let Some(step) = text[at..].find('<') {
@@ -63,7 +63,10 @@ fn guard(text: &str) -> Result<(), Broken> {
         } else if rest.starts_with("<?") {
             skip("?>")
         } else if rest.starts_with("<!") {
-            return Err(Broken::new(at, "a document type declaration is refused"));
+            return Err(Broken::new(
+                at,
+                "document type declarations are not allowed",
+            ));
         } else if rest.starts_with("</") {
             depth = depth.saturating_sub(1);
             skip(">")
@@ -74,7 +77,7 @@ fn guard(text: &str) -> Result<(), Broken> {
             if depth > MAX_DEPTH {
                 return Err(Broken::new(
                     at,
-                    format!("it nests deeper than {MAX_DEPTH} levels"),
+                    format!("the document nests deeper than {MAX_DEPTH} levels"),
                 ));
             }
             if tag.attributes > MAX_NAMES {
@@ -86,7 +89,7 @@ fn guard(text: &str) -> Result<(), Broken> {
             if namespaces > MAX_NAMES {
                 return Err(Broken::new(
                     at,
-                    format!("more than {MAX_NAMES} namespaces are declared"),
+                    format!("the document declares more than {MAX_NAMES} namespaces"),
                 ));
             }
             Some(tag.length)
@@ -149,7 +152,7 @@ fn element(node: Node<'_, '_>, text: &str) -> Json {
             let place = *places.entry(name).or_insert(members.len());
             match members.get_mut(place).map(|(_, value)| value) {
                 None => members.push((name.to_owned(), value)),
-                // No element is an array by itself.
+                // A single element is never an array.
                 Some(Json::Array(elements)) => elements.push(value),
                 Some(first) => {
                     *first = Json::Array(vec![std::mem::replace(first, Json::Null), value])
@@ -185,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn the_document_is_what_the_root_holds() {
+    fn the_document_is_the_content_of_the_root() {
         let text = r#"<?xml version="1.0"?>
             <order id="7"><!-- two --><item>tea</item><item sku="x">jam</item><n:note xmlns:n="u"> a &amp; <![CDATA[<b>]]> </n:note><gone/></order>"#;
         assert_eq!(
@@ -200,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_told() {
+    fn reports_the_place() {
         let at = |text: &str| read(text).unwrap_err().at;
         assert_eq!(at("<a>\n  é<b></c></a>"), "<a>\n  é<b>".len());
         assert_eq!(at("<a><b></b>"), "<a><b></b>".len());
@@ -210,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn bombs_are_refused_before_they_are_read() {
+    fn rejects_entity_bombs_before_expansion() {
         let reason = |text: &str| read(text).unwrap_err().reason;
         assert!(reason("<!DOCTYPE a [<!ENTITY x \"y\">]><a>&x;</a>").contains("refused"));
         assert!(reason(&"<a>".repeat(500_000)).contains("deeper"));

@@ -1,6 +1,6 @@
-//! YAML 1.2 by its core schema, from the events of `saphyr-parser`. One document; aliases stand for
-//! what they name until they have made too much of it. Merge keys are of YAML 1.1: `<<` is a key as
-//! any other.
+//! YAML 1.2 with the core schema, from the events of `saphyr-parser`. One document; aliases are
+//! expanded up to a limit. Merge keys belong to YAML 1.1: `<<` is an ordinary
+//! key.
 
 use std::collections::{HashMap, HashSet};
 
@@ -31,18 +31,18 @@ pub(super) fn read(text: &str) -> Result<Json, Broken> {
     }
     builder
         .document
-        .ok_or_else(|| Broken::new(text.len(), "there is no document"))
+        .ok_or_else(|| Broken::new(text.len(), "the document is missing"))
 }
 
 /// A finished node.
 #[derive(Clone)]
 struct Node {
     value: Json,
-    /// What a scalar is as a key.
+    /// The scalar as a key.
     text: Option<String>,
 }
 
-/// A collection that is not yet finished.
+/// An unfinished collection.
 struct Open {
     anchor: usize,
     inside: Inside,
@@ -79,7 +79,7 @@ impl Builder {
             Event::DocumentStart(_) => {
                 self.documents += 1;
                 if self.documents > 1 {
-                    return Err("a second document begins".to_owned());
+                    return Err("unexpected second document".to_owned());
                 }
                 Ok(())
             }
@@ -113,7 +113,7 @@ impl Builder {
                 let anchored = self
                     .anchors
                     .get(&anchor)
-                    .ok_or("an alias stands inside what it names")?;
+                    .ok_or("an alias refers to a collection that contains it")?;
                 if self.open.len() + anchored.depth > MAX_DEPTH {
                     return Err(too_deep());
                 }
@@ -135,7 +135,7 @@ impl Builder {
             ..
         }) = self.open.last()
         {
-            return Err("a key is a scalar, not a collection".to_owned());
+            return Err("a key must be a scalar".to_owned());
         }
         if self.open.len() == MAX_DEPTH {
             return Err(too_deep());
@@ -155,7 +155,7 @@ impl Builder {
         self.finish(anchor, Node { value, text: None })
     }
 
-    /// Puts a node where it belongs, and keeps it where aliases may name it.
+    /// Adds a node to its collection, and stores it if it has an anchor.
     fn finish(&mut self, anchor: usize, node: Node) -> Result<(), String> {
         if anchor > 0 {
             let bytes = node.value.bytes();
@@ -175,7 +175,7 @@ impl Builder {
     fn put(&mut self, node: Node) -> Result<(), String> {
         self.parts += 1;
         if self.parts > MAX_PARTS {
-            return Err("it has more than four million parts".to_owned());
+            return Err("the document has more than four million values".to_owned());
         }
         match self.open.last_mut().map(|open| &mut open.inside) {
             None => self.document = Some(node.value),
@@ -183,9 +183,9 @@ impl Builder {
             Some(Inside::Mapping { members, seen, key }) => match key.take() {
                 Some(key) => members.push((key, node.value)),
                 None => {
-                    let name = node.text.ok_or("a key is a scalar, not a collection")?;
+                    let name = node.text.ok_or("a key must be a scalar")?;
                     if repeats(&name, members, seen) {
-                        return Err(format!("the key `{}` stands twice", short(&name)));
+                        return Err(format!("duplicate key `{}`", short(&name)));
                     }
                     *key = Some(name);
                 }
@@ -199,12 +199,12 @@ impl Builder {
         let enough = self.copied <= MAX_COPIED;
         enough
             .then_some(())
-            .ok_or_else(|| format!("aliases make more than {} MiB of it", MAX_COPIED >> 20))
+            .ok_or_else(|| format!("aliases expand to more than {} MiB", MAX_COPIED >> 20))
     }
 }
 
 fn too_deep() -> String {
-    format!("it nests deeper than {MAX_DEPTH} levels")
+    format!("the document nests deeper than {MAX_DEPTH} levels")
 }
 
 fn depth(tree: &Json) -> usize {
@@ -218,7 +218,7 @@ fn depth(tree: &Json) -> usize {
     usize::from(is_collection) + inside.unwrap_or(0)
 }
 
-/// Refuses a tag that does not say what a collection is anyway.
+/// Rejects a tag that does not match the kind of the collection.
 fn collection(tag: Option<&Tag>, kind: &str) -> Result<(), String> {
     match tag {
         None => Ok(()),
@@ -229,7 +229,7 @@ fn collection(tag: Option<&Tag>, kind: &str) -> Result<(), String> {
 
 fn unknown(tag: &Tag) -> String {
     format!(
-        "the tag `{}` says nothing in the core schema here",
+        "the core schema does not allow the tag `{}` here",
         short(&tag.to_string())
     )
 }
@@ -265,7 +265,7 @@ fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>) -> Result<Json, Str
     };
     fits.then_some(value).ok_or_else(|| {
         format!(
-            "`{}` is not what its tag `!!{}` says",
+            "`{}` is not a value of its tag `!!{}`",
             short(text),
             short(&tag.suffix)
         )
@@ -278,7 +278,7 @@ fn resolved(text: &str) -> Result<Json, String> {
         "" | "~" | "null" | "Null" | "NULL" => Json::Null,
         "true" | "True" | "TRUE" => Json::Bool(true),
         "false" | "False" | "FALSE" => Json::Bool(false),
-        ".nan" | ".NaN" | ".NAN" => return Err("JSON has no number that is none".to_owned()),
+        ".nan" | ".NaN" | ".NAN" => return Err("JSON has no NaN".to_owned()),
         _ => {
             if let Some(digits) = text.strip_prefix("0x").filter(|digits| are_all(digits, 16)) {
                 Json::Number(numbers::in_base_ten(digits, 16)?)
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_and_flows_are_one_tree() {
+    fn block_and_flow_style_give_the_same_tree() {
         let text = "name: Ada\ntags:\n- a\n- b: |\n    two\n    lines\n- {c: [1, 2]}\n1: one\n";
         assert_eq!(
             shown(text),
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_stand_for_what_they_name() {
+    fn resolves_aliases() {
         assert_eq!(
             shown("a: &x {k: 1}\nb: *x\n<<: *x"),
             r#"{"a":{"k":1},"b":{"k":1},"<<":{"k":1}}"#
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn laughter_ends() {
+    fn bounds_exponential_entities() {
         let mut text = "a0: &a0 [lol, lol, lol, lol, lol, lol, lol, lol, lol]\n".to_owned();
         for level in 1..12 {
             let aliases = vec![format!("*a{}", level - 1); 9].join(", ");
@@ -371,28 +371,28 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tree_cannot_hold_is_refused() {
+    fn rejects_values_without_a_tree_form() {
         for (text, reason) in [
             ("a: .inf", "JSON has no infinite number"),
             ("a: -.INF", "JSON has no infinite number"),
-            ("a: .nan", "JSON has no number that is none"),
+            ("a: .nan", "JSON has no NaN"),
             ("a: 1\nb: 2\na: 3", "the key `a` stands twice"),
             ("1: a\n'1': b", "the key `1` stands twice"),
-            ("? [a]\n: b", "a key is a scalar, not a collection"),
-            ("a: 1\n---\nb: 2", "a second document begins"),
+            ("? [a]\n: b", "a key must be a scalar"),
+            ("a: 1\n---\nb: 2", "unexpected second document"),
             (
                 "a: !ruby/object {}",
-                "the tag `!ruby/object` says nothing in the core schema here",
+                "the core schema does not allow the tag `!ruby/object` here",
             ),
             ("a: !!int x", "`x` is not what its tag `!!int` says"),
-            ("# nothing\n", "there is no document"),
+            ("# nothing\n", "the document is missing"),
         ] {
             assert_eq!(broken(text).1, reason, "{text}");
         }
     }
 
     #[test]
-    fn places_are_bytes() {
+    fn places_are_byte_offsets() {
         assert_eq!(broken("é: 1\né: 2").0, "é: 1\n".len());
         assert_eq!(broken("a: é\r\nb: .nan").0, "a: é\r\nb: ".len());
         assert_eq!(broken("a: [1, 2\nb: 3").0, "a: [1, 2\nb".len());

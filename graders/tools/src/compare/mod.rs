@@ -1,4 +1,4 @@
-//! Whether a call is an expected one, and how it differs.
+//! Compares a call with an expected one and describes the first difference.
 
 mod strings;
 
@@ -46,21 +46,21 @@ pub(crate) struct Made {
     pub(crate) name: String,
     /// An object.
     pub(crate) arguments: Json,
-    /// Why the call as such is none of its tool's, whatever is expected.
+    /// Why the tool would reject the call, whatever the task expects.
     pub(crate) unsound: Option<Unsound>,
-    /// How it was written, and where.
+    /// The form it was written in, and its position.
     pub(crate) form: Form,
     pub(crate) span: Range<usize>,
 }
 
-/// What is wrong with a call as such.
+/// Why a tool would reject a call.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Unsound {
-    /// No tool has the name.
+    /// No tool has this name.
     UnknownTool,
-    /// The arguments cannot be told apart.
+    /// The arguments cannot be assigned to parameters.
     Arguments(String),
-    /// The arguments break the tool's schema.
+    /// The arguments violate the tool's schema.
     Schema(Violation),
 }
 
@@ -72,11 +72,11 @@ pub(crate) enum Difference<'a> {
     Missing(&'a str),
     Unexpected(&'a str),
     Value(&'a str),
-    /// In the words of BFCL's checker, and the argument.
+    /// BFCL's name for the difference, and the argument.
     Bfcl(&'static str, Option<&'a str>),
 }
 
-/// How calls are compared, apart from those of other systems' modes.
+/// How calls are compared outside the modes that reproduce other systems.
 #[derive(Clone, Copy)]
 pub(crate) struct Terms<'a> {
     pub(crate) tools: &'a Tools,
@@ -85,9 +85,9 @@ pub(crate) struct Terms<'a> {
 }
 
 impl Terms<'_> {
-    /// Whether a call is the expected one.
+    /// Checks that a call is the expected one.
     ///
-    /// An argument that has the value its schema gives it by default is the same as none: the tool
+    /// An argument with its schema's default value equals a missing one: the tool
     /// sees no difference.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ impl Terms<'_> {
         Ok(())
     }
 
-    /// Whether two values are one: as [`assay_documents::json::same`] has it, strings as the task
+    /// Whether two values are equal: by [`assay_documents::json::same`], strings as the task
     /// asks.
     pub(crate) fn same(&self, a: &Json, b: &Json) -> bool {
         match (a, b) {
@@ -158,7 +158,7 @@ impl Terms<'_> {
 }
 
 impl Difference<'_> {
-    /// As evidence tells it, with the value that was made and those that are accepted.
+    /// As evidence, with the actual value and the accepted ones.
     pub(crate) fn told(self, expected: &Expected, made: &Made) -> Value {
         let accepted = |name: &str| {
             let argument = expected
@@ -192,7 +192,7 @@ impl Difference<'_> {
         }
     }
 
-    /// How near the call is: the higher, the more it has in common.
+    /// How similar the call is: higher means more in common.
     pub(crate) fn nearness(self) -> u8 {
         match self {
             Self::Name => 0,
@@ -204,7 +204,7 @@ impl Difference<'_> {
 }
 
 impl Unsound {
-    /// As evidence tells it.
+    /// As evidence.
     pub(crate) fn told(&self) -> Value {
         match self {
             Self::UnknownTool => json!({"kind": "unknown_tool"}),
@@ -220,7 +220,7 @@ impl Unsound {
     }
 }
 
-/// A value for a person to read.
+/// A value, formatted for people.
 pub(crate) fn short(value: &Json) -> String {
     const LONGEST: usize = 200;
     let text = value.to_string();

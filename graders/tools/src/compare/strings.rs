@@ -1,4 +1,4 @@
-//! When two strings are one.
+//! Equality of strings.
 
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization as _;
@@ -10,7 +10,7 @@ pub(crate) enum Strings {
     /// Character by character.
     #[default]
     Exact,
-    /// Case, white space and compatibility characters (NFKC) say nothing.
+    /// Ignores case, white space and compatibility variants (NFKC).
     Folded,
 }
 
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn folded_strings_differ_in_letters_only() {
+    fn case_folding_affects_letters_only() {
         assert!(Strings::Folded.same(" New  York\n", "new york"));
         assert!(Strings::Folded.same("ﬁle", "FILE"));
         assert!(!Strings::Folded.same("1.5", "15"));

@@ -1,9 +1,9 @@
-//! Sums of decimal numbers, exact: 0.1 + 0.2 is 0.3 in an account.
+//! Exact sums of decimal numbers: 0.1 + 0.2 is 0.3.
 
-/// Most decimals and digits that a sum may have.
+/// Most decimal places and digits of a sum.
 const LONGEST: usize = 30;
 
-/// A number as an integer and how many of its digits are decimals.
+/// A number as an integer and its number of decimal places.
 fn scaled(text: &str) -> Option<(i128, usize)> {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -25,7 +25,7 @@ fn scaled(text: &str) -> Option<(i128, usize)> {
     }
 }
 
-/// `a + b`, or `a - b` where `down`; `None` for numbers too long.
+/// `a + b`, or `a - b` if `down`; `None` for numbers that are too long.
 pub(super) fn sum(a: &str, b: &str, down: bool) -> Option<String> {
     let ((a, a_places), (b, b_places)) = (scaled(a)?, scaled(b)?);
     let places = a_places.max(b_places);

@@ -1,5 +1,5 @@
-//! What each tool does to the state: rules in order, of which the first whose conditions hold is
-//! applied.
+//! The effects of each tool on the state: a list of rules, of which the first one whose conditions
+//! are met is applied.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::template::{Lookup, Path, Value};
 /// Most rules of a tool and operations of a rule.
 const MAX_RULES: usize = 64;
 
-/// Longest text a condition makes, in bytes.
+/// Longest text that a condition may produce, in bytes.
 const LONGEST: usize = 1 << 20;
 
 /// Rules by tool.
@@ -20,14 +20,14 @@ pub(crate) struct Effects {
     bytes: usize,
 }
 
-/// A patch and when it applies.
+/// A patch and its conditions.
 pub(crate) struct Rule {
     when: Vec<Condition>,
     pub(super) patch: Vec<Operation>,
 }
 
 impl Rule {
-    /// Whether it does more than to test.
+    /// Whether it contains an operation other than `test`.
     pub(super) fn changes(&self) -> bool {
         self.patch
             .iter()
@@ -47,13 +47,18 @@ enum Condition {
 /// Kinds of values.
 const KINDS: &[&str] = &["object", "array", "string", "number", "boolean", "null"];
 
-/// Where something is wrong, relative to the effects, and what.
+/// A pointer to an error, relative to the effects, and its message.
 type Wrong = (String, String);
 
 impl Effects {
     pub(super) fn read(json: &Json) -> Result<Self, Wrong> {
         let Json::Object(tools) = json else {
-            return Err((String::new(), "`effects` is an object of tools".to_owned()));
+            return Err((
+                String::new(),
+                "`effects` must be an object with an entry for each \
+                                        tool"
+                    .to_owned(),
+            ));
         };
         let mut rules = BTreeMap::new();
         for (name, effect) in tools {
@@ -61,7 +66,7 @@ impl Effects {
             let Json::Array(listed) = effect else {
                 return Err((
                     place,
-                    "the effect of a tool is an array of operations, or of rules".to_owned(),
+                    "the effect of a tool must be an array of operations or of rules".to_owned(),
                 ));
             };
             if listed.len() > MAX_RULES {
@@ -97,7 +102,7 @@ impl Effects {
         self.rules.contains_key(tool)
     }
 
-    /// The tools it speaks of.
+    /// The tools that have effects.
     pub(super) fn tools(&self) -> impl Iterator<Item = &str> {
         self.rules.keys().map(String::as_str)
     }
@@ -184,8 +189,8 @@ fn condition(json: &Json) -> Result<Condition, String> {
 }
 
 impl Condition {
-    /// Whether it holds. A place that cannot be made, for a lack of arguments or of what its path
-    /// goes through, does not exist.
+    /// Whether the condition is met. A path that cannot be resolved, because an argument or a part
+    /// of the path is missing, does not exist.
     fn holds(&self, state: &Json, argument: &Lookup<'_>) -> bool {
         let there = |path: &Path| {
             path.place(state, argument)
@@ -211,10 +216,10 @@ impl Condition {
     }
 }
 
-/// The rule that applies; `None` for a tool without any.
+/// The rule that applies; `None` for a tool without rules.
 ///
 /// # Errors
-/// Where there are rules and none applies.
+/// If the tool has rules and none applies.
 pub(super) fn chosen<'a>(
     rules: &'a [Rule],
     state: &Json,

@@ -1,5 +1,5 @@
-//! A state that calls change, by the effects their task declares. No code of anyone runs: an effect
-//! is a JSON Patch with places for arguments, applied whole or not at all.
+//! The state that calls change, by the effects that their task declares. No code runs: an effect
+//! is a JSON Patch with placeholders for arguments, applied completely or not at all.
 
 mod amount;
 mod effects;
@@ -16,16 +16,16 @@ use crate::compare::{Made, Terms, short};
 use crate::task::{RawState, Reads, field};
 use crate::tool::Tools;
 
-/// Most leaves that are looked at to tell how two states differ.
+/// Most leaves that are compared to describe how two states differ.
 const LEAVES: usize = 10_000;
 
-/// Most differences that are told.
+/// Most differences that are reported.
 const TOLD: usize = 20;
 
-/// What a task says of its state.
+/// The state of a task.
 pub(crate) struct StateTask {
     pub(crate) initial: Json,
-    /// The state after the last call, where the task gives it.
+    /// The expected state after the last call, if the task contains one.
     pub(crate) expected: Option<Json>,
     pub(crate) effects: Effects,
     ignore: Vec<Pointer>,
@@ -41,7 +41,7 @@ impl StateTask {
             .map_err(|(place, message)| invalid(&format!("/state/effects{place}"), message))?;
         if let Some(name) = tools.names().find(|name| !effects.knows(name)) {
             let message =
-                format!("say what `{name}` changes; an empty array says that it only reads");
+                format!("declare the effects of `{name}`; an empty array means that it only reads");
             return Err(invalid("/state/effects", message));
         }
         if let Some(name) = effects
@@ -50,7 +50,7 @@ impl StateTask {
         {
             return Err(invalid(
                 "/state/effects",
-                format!("`{name}` is none of the task's `tools`"),
+                format!("`{name}` is not one of the task's `tools`"),
             ));
         }
         let ignored = raw.ignore.iter().enumerate().map(|(at, text)| {
@@ -58,7 +58,7 @@ impl StateTask {
             if text.is_empty() {
                 return Err(invalid(
                     &place,
-                    "an empty pointer is the whole state: nothing would be compared".to_owned(),
+                    "an empty pointer would ignore the whole state".to_owned(),
                 ));
             }
             Pointer::read(text).map_err(|error| invalid(&place, error.to_string()))
@@ -77,7 +77,7 @@ impl StateTask {
         })
     }
 
-    /// Whether two states are the same but for what is ignored.
+    /// Whether two states are equal except for ignored parts.
     pub(crate) fn same(&self, a: &Json, b: &Json, terms: &Terms<'_>) -> bool {
         if self.ignore.is_empty() {
             return terms.same(a, b);
@@ -85,7 +85,7 @@ impl StateTask {
         terms.same(&self.kept(a), &self.kept(b))
     }
 
-    /// Where two states differ: the place, what was expected and what is there.
+    /// Differences of two states: the pointer, the expected value and the actual one.
     pub(crate) fn differences(
         &self,
         expected: &Json,
@@ -119,13 +119,13 @@ impl StateTask {
     fn kept(&self, state: &Json) -> Json {
         let mut state = state.clone();
         for place in &self.ignore {
-            // What is not there need not be ignored.
+            // A missing value does not have to be removed.
             let _ = patch::remove(&mut state, place);
         }
         state
     }
 
-    /// Bytes it keeps, roughly.
+    /// Approximate size in memory, in bytes.
     pub(crate) fn bytes(&self) -> usize {
         2 * self.initial.bytes()
             + self.expected.as_ref().map_or(0, Json::bytes)
@@ -133,14 +133,14 @@ impl StateTask {
     }
 }
 
-/// A state on its way through the calls of a trace.
+/// A state to which the calls of a trace are applied.
 pub(crate) struct Running<'a> {
     task: &'a StateTask,
     tools: &'a Tools,
     pub(crate) now: Json,
-    /// Bytes that may still be added, so that copies of copies end.
+    /// Bytes that may still be added, which bounds repeated copies.
     room: usize,
-    /// Changes made.
+    /// Number of changes.
     pub(crate) work: u64,
 }
 
@@ -158,19 +158,19 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Applies a call. Says whether it changed anything.
+    /// Applies a call. Returns whether it changed the state.
     ///
     /// # Errors
-    /// Why the tool refuses it; the state is then as it was.
+    /// Why the tool rejects it; the state is unchanged.
     pub(crate) fn call(&mut self, made: &Made) -> Result<bool, String> {
         if made.unsound.is_some() {
-            return Err("the call is none of the tool's".to_owned());
+            return Err("the call is not valid for the tool".to_owned());
         }
         let rules = self
             .task
             .effects
             .of(&made.name)
-            .ok_or_else(|| format!("no effect of `{}` is declared", made.name))?;
+            .ok_or_else(|| format!("`{}` has no declared effect", made.name))?;
         let tool = self.tools.get(&made.name);
         let argument = |name: &str| {
             made.arguments
@@ -197,7 +197,7 @@ impl<'a> Running<'a> {
                 undo.into_iter()
                     .rev()
                     .for_each(|change| change.undo(&mut self.now));
-                // What was refused was made as well, and may not be made a thousand times.
+                // Rejected operations count as well, which bounds their number.
                 if reason == template::FULL {
                     self.room = 0;
                 }

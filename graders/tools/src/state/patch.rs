@@ -6,7 +6,7 @@ use assay_documents::json::{Pointer, index};
 use super::amount;
 use super::template::{FULL, Lookup, Path, Value};
 
-/// One operation, with places.
+/// One operation, with placeholders.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Operation {
     Add(Path, Value),
@@ -15,7 +15,7 @@ pub(crate) enum Operation {
     Move(Path, Path),
     Copy(Path, Path),
     Test(Path, Value),
-    /// By how much; the flag turns it into a decrease.
+    /// The amount; the flag makes it a decrease.
     Increase(Path, Value, bool),
 }
 
@@ -24,13 +24,13 @@ impl Operation {
     pub(super) fn read(json: &Json) -> Result<Self, String> {
         let text = |key: &str| {
             let value = json.get(key).and_then(Json::text);
-            value.ok_or_else(|| format!("`{key}` of an operation is a text"))
+            value.ok_or_else(|| format!("`{key}` of an operation must be a string"))
         };
         let path = |key: &str| text(key).and_then(Path::read);
         let value = |key: &str| {
             let value = json
                 .get(key)
-                .ok_or_else(|| format!("the operation has no `{key}`"));
+                .ok_or_else(|| format!("the operation lacks `{key}`"));
             value.and_then(Value::read)
         };
         let op = text("op")?;
@@ -47,35 +47,36 @@ impl Operation {
             ),
             _ => {
                 return Err(format!(
-                    "`{op}` is none of add, remove, replace, move, copy, test, increase, decrease"
+                    "unknown operation `{op}`; use add, remove, replace, move, copy, test, \
+                     increase or decrease"
                 ));
             }
         };
         let known = |key: &str| ["op", "path"].contains(&key) || keys.contains(&key);
         match json.members().iter().find(|(key, _)| !known(key)) {
-            Some((key, _)) => Err(format!("`{key}` belongs to no operation `{op}`")),
+            Some((key, _)) => Err(format!("an operation `{op}` has no `{key}`")),
             None => Ok(operation),
         }
     }
 }
 
-/// How to take a change back.
+/// How to undo a change.
 #[derive(Debug)]
 pub(super) enum Undo {
-    /// Something was put here.
+    /// A value was added here.
     Take(Pointer),
-    /// This stood here.
+    /// This value was removed here.
     Put(Pointer, Json),
-    /// This stood here, and something else does now.
+    /// This value was replaced here.
     Set(Pointer, Json),
-    /// What stands at the first stood at the second.
+    /// The value at the first pointer was moved from the second.
     Back(Pointer, Pointer),
 }
 
 impl Undo {
-    /// Takes the change back.
+    /// Undoes the change.
     pub(super) fn undo(self, state: &mut Json) {
-        // What was done can be undone: the places are those of the change.
+        // Undoing cannot fail: the pointers are those of the change.
         match self {
             Self::Take(place) => drop(remove(state, &place)),
             Self::Put(place, value) => drop(add(state, &place, value)),
@@ -93,8 +94,8 @@ impl Undo {
     }
 }
 
-/// Applies one operation; `room` are the bytes that may still be added. What is changed can be
-/// taken back by `undo`, last first.
+/// Applies one operation; `room` is the number of bytes that may still be added. Changes are
+/// recorded in `undo`, to be undone in reverse order.
 pub(super) fn apply(
     state: &mut Json,
     operation: &Operation,
@@ -127,7 +128,7 @@ pub(super) fn apply(
         Operation::Move(from, path) => {
             let (from, place) = (from.place(state, argument)?, path.place(state, argument)?);
             if place.steps().is_empty() {
-                return Err("nothing can be moved over the whole state".to_owned());
+                return Err("a value cannot replace the whole state by `move`".to_owned());
             }
             if from != place && from.holds(&place) {
                 return Err(format!("`{from}` cannot be moved into itself"));
@@ -150,7 +151,7 @@ pub(super) fn apply(
                 .find(state)
                 .is_some_and(|there| assay_documents::json::same(there, &value, 0.0))
             {
-                return Err(format!("what stands at `{place}` is not what it has to be"));
+                return Err(format!("the value at `{place}` fails the test"));
             }
         }
         Operation::Increase(path, by, down) => {
@@ -161,18 +162,18 @@ pub(super) fn apply(
             let there = place.find(state).ok_or_else(|| nothing(&place))?;
             let (Json::Number(amount), Json::Number(by)) = (there, &by) else {
                 return Err(format!(
-                    "only a number can be changed by a number, at `{place}`"
+                    "`increase` and `decrease` need numbers, at `{place}`"
                 ));
             };
             let sum = amount::sum(amount, by, *down)
-                .ok_or_else(|| format!("the number at `{place}` grows too long"))?;
+                .ok_or_else(|| format!("the number at `{place}` would have too many digits"))?;
             set(state, place, Json::Number(sum), undo)?;
         }
     }
     Ok(())
 }
 
-/// Puts what was taken from `from` at a place, or back where there is no such place.
+/// Adds the value taken from `from` at a pointer, or restores it if the pointer does not exist.
 fn move_to(
     state: &mut Json,
     value: Json,
@@ -186,7 +187,7 @@ fn move_to(
     }
     match add(state, place, value)? {
         Undo::Take(place) => undo.push(Undo::Back(place, from)),
-        // Something else stood there: it comes back once what was moved is back.
+        // A value was replaced: restore it after the moved one.
         Undo::Set(place, before) => {
             undo.push(Undo::Put(place.clone(), before));
             undo.push(Undo::Back(place, from));
@@ -196,7 +197,7 @@ fn move_to(
     Ok(())
 }
 
-/// Whether something can be put at a place.
+/// Whether a value can be added at a pointer.
 fn has_room_for(state: &Json, place: &Pointer) -> bool {
     let Some((parent, last)) = place.split_last() else {
         return true;
@@ -223,10 +224,10 @@ fn take(room: &mut usize, value: &Json) -> Result<(), String> {
 }
 
 fn nothing(place: &Pointer) -> String {
-    format!("nothing stands at `{place}`")
+    format!("no value at `{place}`")
 }
 
-/// Puts a value at a place: into an array before what stands there (`-`: behind the last), into an
+/// Adds a value at a pointer: into an array before the element there (`-`: at the end), into an
 /// object under a key.
 fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
     let Some((parent, last)) = place.split_last() else {
@@ -257,7 +258,7 @@ fn add(state: &mut Json, place: &Pointer, value: Json) -> Result<Undo, String> {
     }
 }
 
-/// Takes what stands at a place.
+/// Removes the value at a pointer.
 pub(super) fn remove(state: &mut Json, place: &Pointer) -> Result<Json, String> {
     let Some((parent, last)) = place.split_last() else {
         return Ok(std::mem::replace(state, Json::Null));
@@ -298,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn every_operation_does_what_the_standard_says() {
+    fn operations_follow_the_json_patch_standard() {
         let state = r#"{"a":[1,2],"b":{"c":3}}"#;
         for (operation, expected) in [
             (
@@ -348,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_done_is_an_error() {
+    fn impossible_operations_are_errors() {
         for operation in [
             r#"{"op":"remove","path":"/x"}"#,
             r#"{"op":"replace","path":"/x","value":1}"#,
@@ -369,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_of_copies_end() {
+    fn bounds_copies_of_copies() {
         let mut state = Json::read(r#"{"a":[0]}"#).unwrap();
         let copy =
             Operation::read(&Json::read(r#"{"op":"copy","from":"/a","path":"/a/-"}"#).unwrap())
@@ -379,7 +380,7 @@ mod tests {
             .find_map(|_| apply(&mut state, &copy, &|_| None, &mut room, &mut Vec::new()).err());
         assert_eq!(
             refused.as_deref(),
-            Some("the calls have added too much to the state")
+            Some("the calls add too many bytes to the state")
         );
     }
 }

@@ -1,14 +1,14 @@
-//! Texts and values with places for arguments and for what stands in the state.
+//! Texts and values with placeholders for arguments and for values of the state.
 //!
-//! `{name}` is the argument of that name; `{/a/b}` is what stands there in the state, a name in it
-//! being an argument again, as in `{/users/{id}/name}`; `{*/cwd}` in a path is a path that stands
+//! `{name}` is the argument of that name; `{/a/b}` is the value there in the state, in which a name
+//! in braces is an argument again, as in `{/users/{id}/name}`; `{*/cwd}` in a path is a path stored
 //! there. `{{` and `}}` are braces.
 
 use assay_documents::Json;
 use assay_documents::json::{MAX_DEPTH, Pointer};
 
-/// Why nothing more can be added to a state.
-pub(super) const FULL: &str = "the calls have added too much to the state";
+/// Error when a state may not grow further.
+pub(super) const FULL: &str = "the calls add too many bytes to the state";
 
 /// Longest path and longest step of one, in bytes.
 const LONGEST: usize = 4_096;
@@ -16,7 +16,7 @@ const LONGEST: usize = 4_096;
 /// Looks arguments up.
 pub(crate) type Lookup<'a> = dyn Fn(&str) -> Option<Json> + 'a;
 
-/// A text with places.
+/// A text with placeholders.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Template(Vec<Part>);
 
@@ -25,15 +25,15 @@ enum Part {
     Text(String),
     Argument(String),
     State(Path),
-    /// Only in paths.
+    /// Allowed in paths only.
     StatePath(Path),
 }
 
-/// A JSON pointer with places. Its step `..`, where it is written so, goes back by one.
+/// A JSON pointer with placeholders. A literal step `..` removes the previous one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Path(Template);
 
-/// A value with places in its strings; `{"$path": "…"}` is a path as text.
+/// A value with placeholders in its strings; `{"$path": "…"}` is a path as text.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Plain(Json),
@@ -61,7 +61,7 @@ impl Template {
                 None
             };
             let end = end.ok_or_else(|| {
-                format!("a brace in `{text}` has no partner; write it twice to mean itself")
+                format!("unmatched brace in `{text}`; double it for a literal brace")
             })?;
             if !plain.is_empty() {
                 parts.push(Part::Text(std::mem::take(&mut plain)));
@@ -71,7 +71,7 @@ impl Template {
                 Some(path) => Part::StatePath(Path::read(path)?),
                 None if inside.is_empty() => {
                     return Err(format!(
-                        "`{{}}` in `{text}` names nothing: an argument or a path"
+                        "`{{}}` in `{text}` is empty; name an argument or a path"
                     ));
                 }
                 None if inside.starts_with('/') => Part::State(Path::read(inside)?),
@@ -86,7 +86,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// Its value: that of its only place with its type, else a text of at most `most` bytes.
+    /// Its value: that of its only placeholder with its type, else a text of at most `most` bytes.
     fn value(&self, state: &Json, argument: &Lookup<'_>, most: usize) -> Result<Json, String> {
         match self.0.as_slice() {
             [only] => only.value(state, argument),
@@ -104,7 +104,7 @@ impl Template {
     }
 }
 
-/// Where the brace that opens a text closes.
+/// Index of the brace that closes the one at the start of a text.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in text.bytes().enumerate() {
@@ -126,7 +126,7 @@ fn plain(value: &Json) -> Result<String, String> {
         Json::Text(text) => Ok(text.clone()),
         Json::Number(_) | Json::Bool(_) | Json::Null => Ok(value.to_string()),
         Json::Array(_) | Json::Object(_) => {
-            Err(format!("{} stands where a text is made", value.kind()))
+            Err(format!("{} cannot be part of a text", value.kind()))
         }
     }
 }
@@ -143,7 +143,7 @@ impl Part {
                 place
                     .find(state)
                     .cloned()
-                    .ok_or_else(|| format!("nothing stands at `{place}`"))
+                    .ok_or_else(|| format!("no value at `{place}`"))
             }
         }
     }
@@ -153,20 +153,22 @@ impl Path {
     pub(super) fn read(text: &str) -> Result<Self, String> {
         if !(text.is_empty() || text.starts_with('/') || text.starts_with("{*")) {
             return Err(format!(
-                "the path `{text}` begins with `/` or `{{*/…}}`, or is empty"
+                "the path `{text}` must be empty or begin with `/` or `{{*/…}}`"
             ));
         }
         let is_escape = |at: usize| matches!(text.as_bytes().get(at + 1), Some(b'0' | b'1'));
         if !text.match_indices('~').all(|(at, _)| is_escape(at)) {
-            return Err(format!("`~` in the path `{text}` stands before 0 or 1"));
+            return Err(format!(
+                "`~` in the path `{text}` must be followed by 0 or 1"
+            ));
         }
         Template::read(text).map(Self)
     }
 
-    /// The place it means now. What an argument says is one step, or a part of one, whatever
-    /// characters it has.
+    /// The pointer that it resolves to now. The value of an argument is one step, or a part of one,
+    /// whatever characters it has.
     pub(super) fn place(&self, state: &Json, argument: &Lookup<'_>) -> Result<Pointer, String> {
-        // A step and whether it is written in the path itself.
+        // A step, and whether it is a literal part of the path.
         let mut steps: Vec<(String, bool)> = Vec::new();
         for part in &self.0.0 {
             match part {
@@ -182,10 +184,10 @@ impl Path {
                 }
                 Part::StatePath(_) => {
                     let Json::Text(path) = part.value(state, argument)? else {
-                        return Err("what stands there is no path".to_owned());
+                        return Err("the value is not a path".to_owned());
                     };
                     if path.len() > LONGEST {
-                        return Err("a path grows too long".to_owned());
+                        return Err("a path is too long".to_owned());
                     }
                     let pointer = Pointer::read(&path).map_err(|error| error.to_string())?;
                     steps.extend(pointer.steps().iter().map(|step| (step.clone(), false)));
@@ -200,18 +202,18 @@ impl Path {
                             step.push_str(&text);
                             *written = false;
                         }
-                        None => return Err("a path begins with `/`".to_owned()),
+                        None => return Err("a path must begin with `/`".to_owned()),
                     }
                 }
             }
         }
         if steps.len() > MAX_DEPTH {
-            return Err("a path grows too long".to_owned());
+            return Err("a path is too long".to_owned());
         }
         let mut place: Vec<String> = Vec::with_capacity(steps.len());
         for (step, written) in steps {
             if written && step == ".." {
-                place.pop().ok_or("the path goes back beyond its start")?;
+                place.pop().ok_or("the path goes back beyond the root")?;
             } else {
                 place.push(step);
             }
@@ -234,7 +236,9 @@ impl Value {
             Json::Object(members) => match members.as_slice() {
                 [(key, Json::Text(path))] if key == "$path" => Self::Path(Path::read(path)?),
                 members if members.iter().any(|(key, _)| key == "$path") => {
-                    return Err("`$path` stands alone in its object, and is a text".to_owned());
+                    return Err(
+                        "`$path` must be a string and the only key of its object".to_owned()
+                    );
                 }
                 members => {
                     let member = |(key, value): &(String, Json)| {
@@ -247,7 +251,7 @@ impl Value {
         })
     }
 
-    /// What it is now; a text that is made has at most `most` bytes.
+    /// Its current value; a produced text has at most `most` bytes.
     pub(super) fn value(
         &self,
         state: &Json,
@@ -310,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_filled_in() {
+    fn fills_in_pointers() {
         assert_eq!(place("/users/{id}/name").as_deref(), Ok("/users/7/name"));
         assert_eq!(place("{*/cwd}/{file}").as_deref(), Ok("/root/a/x~1y"));
         assert_eq!(place("{*/cwd}/b{id}c").as_deref(), Ok("/root/a/b7c"));
@@ -319,16 +323,16 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_goes_nowhere_by_itself() {
+    fn ignores_arguments_without_an_effect() {
         assert_eq!(place("{*/cwd}/{up}").as_deref(), Ok("/root/a/.."));
         assert_eq!(
             place("/..").unwrap_err(),
-            "the path goes back beyond its start"
+            "the path goes back beyond the root"
         );
     }
 
     #[test]
-    fn values_keep_their_types() {
+    fn compares_values_with_their_types() {
         assert_eq!(value(r#""{id}""#).as_deref(), Ok("7"));
         assert_eq!(
             value(r#""no. {id} of {/users/{id}/name}""#).as_deref(),

@@ -22,6 +22,9 @@ IMPORT(exchange) uint32_t host_exchange(const char *message, uint32_t length);
 /* Copies the answer to the last message to `target`. */
 IMPORT(fetch) void host_fetch(char *target);
 
+/* In `immortal.c`. */
+extern void assay_make_immortal(void);
+
 /* The C library's, in no header of its own. */
 extern void __wasilibc_reset_preopens(void);
 
@@ -130,6 +133,7 @@ EXPORT(initialize) void initialize(void)
     if (!handle_function) {
         stop("the driver does not import");
     }
+    assay_make_immortal();
     /* The folders the host gives are looked for anew when a path is first
      * used: those of the snapshot's process are not those of a run. */
     __wasilibc_reset_preopens();

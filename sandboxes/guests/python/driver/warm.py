@@ -27,6 +27,53 @@ SAMPLES = [
 ]
 
 
+# A program and tests of it, so that the code that connects two instances is warm as well.
+PROGRAM = b"def add(x, y=1):\n    return x + y\ndef ordered(x):\n    x.sort()\n    return x\n"
+TESTS = [
+    b"assert add(2) == 3\nassert add(2, y=3) == 5",
+    b"assert ordered([3, 1, 2]) == [1, 2, 3]\nassert add('a', 'b') == 'ab'",
+    b"def check(candidate):\n    assert candidate((1, 2), (3,)) == (1, 2, 3)\n    assert candidate(0.5) == 1.5\ncheck(add)",
+]
+
+
+def _run_tests(handle, code):
+    """Runs tests with both ends of the connection in this instance, each with ends of its own."""
+    from . import borrower, judge, messages, program, remote
+
+    def answer(message):
+        return program.answer_peer(*messages.read(message))
+
+    exchange, modules = remote._exchange, dict(sys.modules)
+    remote._exchange = answer
+    try:
+        for text in TESTS:
+            handle(messages.write({"op": "load", "module": "solution"}, code))
+            handle(messages.write({"op": "main"}))
+            reply, _ = messages.read(handle(messages.write({"op": "judge"}, b"", text)))
+            if reply["end"] != "finished":
+                raise RuntimeError(f"a test of the warm-up failed: {reply}")
+            judge.peer, program.peer = judge.Judge(), borrower.Borrower()
+        handle(messages.write({"op": "load", "module": "solution"}, code))
+        handle(messages.write({"op": "main"}))
+        handle(messages.write({"op": "call", "function": "ordered"}, b"[[3,1,2]]", b"{}"))
+    finally:
+        remote._exchange = exchange
+        program.loaded.clear()
+        sys.modules.clear()
+        sys.modules.update(modules)
+
+
+# Objects that fill the gaps that the warm-up left in the allocator's pools.
+_filling = []
+
+
+def _fill_pools():
+    """Fills gaps in pools, so that an instance allocates from few pages: each page it writes to costs a page fault."""
+    _filling.extend(object() for _ in range(4096))
+    for size in range(32, 513, 16):
+        _filling.extend(bytes(size - 17) for _ in range(65536 // size))
+
+
 def up(handle):
     for name in MODULES:
         __import__(name)
@@ -36,6 +83,9 @@ def up(handle):
     system.install()
     for name in ("exit", "quit"):
         setattr(builtins, name, _sitebuiltins.Quitter(name, "Ctrl-D"))
+    compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, PROGRAM)))
+    for _ in range(8):
+        _run_tests(handle, blobs[0])
     for text in SAMPLES * 8:
         compiled, blobs = messages.read(handle(messages.write({"op": "compile", "names": ["main.py"]}, text)))
         handle(messages.write({"op": "load", "module": "__main__"}, blobs[0]))
@@ -45,4 +95,5 @@ def up(handle):
     sys.platform = "linux"
     sys.set_int_max_str_digits(4300)
     gc.collect()
+    _fill_pools()
     gc.freeze()

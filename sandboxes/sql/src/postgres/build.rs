@@ -1,5 +1,5 @@
-//! Databases of tasks: made from the template and the task's scripts, found again by what they are
-//! made of, dropped when there are too many. Each has a twin that holds its rows in reverse.
+//! Databases of tasks: built from the template and the task's scripts, found by a hash of their
+//! sources, dropped when there are too many. Each has a copy with its rows in reverse order.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use super::connect::{Address, Keys, Role, unreachable};
 use super::setup::{MARK, TEMPLATE, UNLOGGED, comment, lock};
 use super::{ends, roles};
 
-/// Time all scripts of a database may take.
+/// Time limit of all scripts of a database.
 const TIMEOUT: Duration = Duration::from_secs(120);
 
 /// Makes the objects that scripts created readable.
@@ -21,7 +21,7 @@ const OPEN: &str = "do $$ declare schema_name name; begin
     end loop;
 end $$";
 
-/// Lets rows be put in another order without a trigger. A twin is only read.
+/// Allows rows to be reordered without a trigger. A reversed copy is only read.
 const LOOSEN: &str = "do $$ declare relation regclass; begin
     for relation in select oid from pg_class where relkind = 'r' and relnamespace::regnamespace::text !~ '^pg_'
         and relnamespace <> 'information_schema'::regnamespace
@@ -30,12 +30,12 @@ const LOOSEN: &str = "do $$ declare relation regclass; begin
     end loop;
 end $$";
 
-/// The name of the twin of a database.
+/// The name of the reversed copy of a database.
 pub(super) fn twin(name: &str) -> String {
     format!("{name}_r")
 }
 
-/// The name of a database made of these scripts. The version rises when what is done to databases
+/// The name of a database built from these scripts. The version is increased when the build process
 /// changes.
 pub(super) fn name(scripts: &[String]) -> String {
     let mut hasher =
@@ -48,13 +48,13 @@ pub(super) fn name(scripts: &[String]) -> String {
     format!("assay_{}", &hasher.finalize().to_hex()[..40])
 }
 
-/// The key of the lock under which a database is made and dropped.
+/// The key of the lock under which a database is built and dropped.
 fn key(name: &str) -> i64 {
     let hash = blake3::hash(name.as_bytes());
     i64::from_le_bytes(std::array::from_fn(|at| hash.as_bytes()[at]))
 }
 
-/// Makes a database, unless it is there and whole.
+/// Builds a database, unless it exists and is complete.
 pub(super) async fn build(
     address: &Address,
     keys: &Keys,
@@ -140,7 +140,7 @@ impl Build<'_> {
         Ok(())
     }
 
-    /// Creates the author, and a database for it.
+    /// Creates the author role, and a database for it.
     async fn begin(&self, operator: &mut PgConnection) -> Result<(), Error> {
         ask(operator, UNLOGGED.to_owned()).await?;
         // Left by an interrupted build.
@@ -154,7 +154,7 @@ impl Build<'_> {
         ask(operator, roles::author(self.author, self.keys)).await
     }
 
-    /// Copies a database, for the author alone.
+    /// Copies a database that only the author can access.
     async fn copy(&self, operator: &mut PgConnection, of: &str, name: &str) -> Result<(), Error> {
         let steps = [
             format!("create database {name} template {of}"),
@@ -237,7 +237,7 @@ impl Build<'_> {
     }
 }
 
-/// The meaning of a script's error.
+/// Interprets the error of a script.
 fn script_failed(error: &Error) -> ServerError {
     match error {
         Error::Database(_) if !ends::is_lost(error) => ServerError::Scripts(ends::message(error)),
@@ -248,7 +248,7 @@ fn script_failed(error: &Error) -> ServerError {
     }
 }
 
-/// Drops a database and its twin, even while someone is connected.
+/// Drops a database and its reversed copy, even while clients are connected.
 async fn drop_databases(operator: &mut PgConnection, name: &str) -> Result<(), Error> {
     for name in [name, &twin(name)] {
         ask(
@@ -269,7 +269,7 @@ async fn drop_author(operator: &mut PgConnection, author: &str) {
     }
 }
 
-/// Drops what interrupted builds left: their authors and incomplete databases.
+/// Drops leftovers of interrupted builds: their author roles and incomplete databases.
 pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError> {
     let mut operator = address.operate(None).await?;
     let asked = "select rolname::text from pg_roles where rolname ~ '^assay_author_[0-9a-f]{40}$'";
@@ -297,7 +297,7 @@ pub(super) async fn drop_left_over(address: &Address) -> Result<(), ServerError>
     Ok(())
 }
 
-/// Takes the lock of a database unless it is taken.
+/// Acquires the lock of a database unless it is held.
 async fn try_lock(operator: &mut PgConnection, name: &str) -> Result<bool, ServerError> {
     let free = query_scalar("select pg_try_advisory_lock($1)")
         .bind(key(name))
@@ -321,8 +321,8 @@ async fn ask(connection: &mut PgConnection, sql: String) -> Result<(), Error> {
         .map(drop)
 }
 
-/// Drops databases beyond the most there may be, first those that `oldest_first` puts first. Those
-/// in use stay.
+/// Drops databases beyond the limit, in the order of `oldest_first`. Databases
+/// in use remain.
 pub(super) async fn drop_beyond(
     address: &Address,
     most: usize,

@@ -1,4 +1,4 @@
-//! Connections as the operator, as the author of a build, and as the reader.
+//! Connections as the operator, the author of a build, and the reader.
 
 use std::str::FromStr;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use sqlx::{ConnectOptions, Connection, Error, PgConnection};
 use super::ends;
 use super::roles::{OWNER, READER};
 
-/// Time to connect.
+/// Timeout of connecting.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often a server that starts again is asked, once a second.
+/// Attempts to reach a restarting server, one each second.
 const TRIES: usize = 10;
 
 /// Passwords of the roles, derived from a secret that only superusers can read, so that all nodes
@@ -36,7 +36,7 @@ impl Keys {
     }
 }
 
-/// Who connects.
+/// The role that connects.
 pub(super) enum Role<'a> {
     Operator,
     /// The author of a build, by its name.
@@ -44,22 +44,27 @@ pub(super) enum Role<'a> {
     Reader(&'a Keys),
 }
 
-/// Where the server is, or what is wrong with its URL.
+/// The address of the server, or why its URL is invalid.
 pub(super) struct Address(Result<PgConnectOptions, String>);
 
 impl Address {
     pub(super) fn new(url: &str) -> Self {
-        // What the server remarks on the way is nobody's news.
+        // Notices of the server are ignored.
         let quiet = |options: PgConnectOptions| {
             options
                 .disable_statement_logging()
                 .options([("client_min_messages", "error")])
         };
         let options = PgConnectOptions::from_str(url).map(quiet);
-        Self(options.map_err(|error| format!("`sql.postgres` is no URL of a server: {error}")))
+        Self(options.map_err(|error| {
+            format!(
+                "`sql.postgres` is not a valid URL of a server: \
+            {error}"
+            )
+        }))
     }
 
-    /// Connects, to the database of the URL where no other is named.
+    /// Connects to the named database, else to that of the URL.
     pub(super) async fn connect(
         &self,
         role: &Role<'_>,
@@ -89,7 +94,7 @@ impl Address {
             })
     }
 
-    /// Connects as the operator, to the database of the URL where no other is named.
+    /// Connects as the operator to the named database, else to that of the URL.
     pub(super) async fn operate(
         &self,
         database: Option<&str>,
@@ -100,7 +105,7 @@ impl Address {
     }
 }
 
-/// Tries until the server answers, or has not for some seconds.
+/// Retries for some seconds until the server answers.
 pub(super) async fn patiently<T, F: Future<Output = Result<T, ServerError>>>(
     mut attempt: impl FnMut() -> F,
 ) -> Result<T, ServerError> {
@@ -115,7 +120,7 @@ pub(super) async fn patiently<T, F: Future<Output = Result<T, ServerError>>>(
     last
 }
 
-/// The server does not do what it must.
+/// The server does not behave as required.
 pub(super) fn unreachable(error: &Error) -> ServerError {
     let message = match error {
         Error::Database(told) if matches!(told.code().as_deref(), Some("28P01" | "28000")) => {

@@ -1,10 +1,10 @@
-//! What a database is made of: tables, columns, keys. Rows are neither counted nor shown: none are
-//! generated from them.
+//! Describes a database: tables, columns, keys. Rows are neither counted nor shown, because none
+//! are generated from them.
 
 use assay_worker::query::{Column, ForeignKey, Rows, Table};
 use sqlx::{Error, PgConnection, query_as};
 
-/// Tables and views, in the order they were made, with one row for each column.
+/// Tables and views, in the order of creation, with one row for each column.
 const COLUMNS: &str =
     "select relation.oid::int8, relation.relname::text, attname::text, format_type(atttypid, atttypmod),
         attnotnull, attnum

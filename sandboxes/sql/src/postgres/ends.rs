@@ -1,4 +1,4 @@
-//! What an error of the server means for a statement.
+//! Interprets errors of the server as the end of a statement.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use assay_worker::query::End;
 use sqlx::Error;
 use sqlx::error::DatabaseError;
 
-/// The `SQLSTATE`, where the server told one.
+/// The `SQLSTATE`, if the server sent one.
 pub(super) fn code(error: &Error) -> Option<String> {
     error
         .as_database_error()
@@ -14,7 +14,7 @@ pub(super) fn code(error: &Error) -> Option<String> {
         .map(Cow::into_owned)
 }
 
-/// What it says.
+/// The message.
 pub(super) fn message(error: &Error) -> String {
     error
         .as_database_error()
@@ -31,7 +31,7 @@ pub(super) fn is_lost(error: &Error) -> bool {
             .any(|class| code.starts_with(class))
 }
 
-/// How a statement ended by an error that is its own.
+/// The end of a statement that caused the error itself.
 pub(super) fn end_of(error: &Error) -> End {
     let message = message(error);
     let code = code(error).unwrap_or_default();
@@ -56,7 +56,7 @@ pub(super) fn end_of(error: &Error) -> End {
     }
 }
 
-/// What was refused, out of the server's words.
+/// What was denied, from the server's message.
 fn denied(message: &str) -> String {
     if let Some(what) = message.strip_prefix("permission denied for ") {
         return match what.split_once(' ') {
@@ -68,7 +68,7 @@ fn denied(message: &str) -> String {
         .strip_prefix("cannot execute ")
         .and_then(|rest| rest.strip_suffix(" in a read-only transaction"));
     write.map_or_else(
-        || format!("what the server refuses ({message})"),
+        || format!("what the server denies ({message})"),
         |what| format!("`{what}`"),
     )
 }
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn refusals_read_as_what_is_not_allowed() {
+    fn refusals_name_what_is_not_allowed() {
         assert_eq!(
             denied("permission denied for function pg_sleep"),
             "the function `pg_sleep`"

@@ -1,17 +1,17 @@
-//! A PostgreSQL server of the operator's that databases of tasks are made on and queries run on.
-//! Owns roles, databases and limits there; the server itself, its memory and who may reach it are
-//! the operator's.
+//! A PostgreSQL server of the operator, on which databases of tasks are built and queries run.
+//! Owns roles, databases and limits there; the server itself, its memory and network access are
+//! managed by the operator.
 //!
-//! Each database of a task is a database of its own, made by its own role, from a template in which
-//! nobody may call functions that reach beyond a query. A statement runs on a connection of its
-//! own, of a role that may read that database and nothing else, as a cursor of one read-only
-//! transaction. Limits are of time, so the same statement may end differently another time.
+//! Each database of a task is a separate database, built by its own role from a template in which
+//! functions with effects beyond a query cannot be called. A statement runs on a separate
+//! connection of a role that may only read that database, as a cursor of one read-only
+//! transaction. Limits are in time, so the same statement may end differently another time.
 
 mod build;
 mod connect;
+mod databases;
 mod describe;
 mod ends;
-mod kept;
 mod opening;
 mod roles;
 mod run;
@@ -26,39 +26,39 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::{Mutex as AsyncMutex, Semaphore};
 
 use connect::{Address, Keys, Role};
-use kept::Kept;
+use databases::KnownDatabases;
 
-/// Statements and builds at once; a build has up to three connections.
+/// Most concurrent statements and builds; a build has up to three connections.
 const AT_ONCE: usize = 16;
 
-/// Time a server has to end its processes before it is asked again.
+/// Time that a server has to end its processes before the next attempt.
 const RESTART: Duration = Duration::from_secs(2);
 
-/// What a node says of its server.
+/// The configuration of a server.
 #[derive(Debug, Clone)]
 pub struct PostgresOptions {
     /// URL of a superuser, as `postgres://user:password@host/database`. Its database is where the
     /// node keeps nothing.
     pub url: String,
-    /// Wall time a statement may take.
+    /// Time limit of a statement.
     pub statement: Duration,
     /// Most databases of tasks on the server.
     pub databases: usize,
 }
 
-/// Runs queries on a PostgreSQL server. It is reached when first asked.
+/// Runs queries on a PostgreSQL server, to which it connects on first use.
 pub struct Postgres {
     address: Address,
     statement: Duration,
     databases: usize,
-    /// There once the server was found to be as it must.
+    /// Present once the server passed its checks.
     keys: AsyncMutex<Option<Arc<Keys>>>,
-    kept: Mutex<Kept>,
+    known: Mutex<KnownDatabases>,
     permits: Semaphore,
 }
 
 impl Postgres {
-    /// A server that is not reached yet.
+    /// A server without a connection yet.
     #[must_use]
     pub fn new(options: &PostgresOptions) -> Self {
         Self {
@@ -66,12 +66,12 @@ impl Postgres {
             statement: options.statement,
             databases: options.databases,
             keys: AsyncMutex::default(),
-            kept: Mutex::default(),
+            known: Mutex::default(),
             permits: Semaphore::new(AT_ONCE),
         }
     }
 
-    /// The keys of the server's roles, which are made when first asked for.
+    /// The passwords of the server's roles, created on first use.
     async fn keys(&self) -> Result<Arc<Keys>, ServerError> {
         let mut known = self.keys.lock().await;
         if let Some(keys) = &*known {
@@ -85,8 +85,8 @@ impl Postgres {
         Ok(keys)
     }
 
-    /// A connection of the reader's, to a database or its twin. One that was dropped meanwhile is
-    /// made again, where its scripts are known.
+    /// A connection of the reader to a database or its reversed copy. A database that was dropped
+    /// meanwhile is rebuilt if its scripts are known.
     async fn reader(&self, database: &str, reverse: bool) -> Result<PgConnection, ServerError> {
         let keys = self.keys().await?;
         let name = if reverse {
@@ -103,13 +103,13 @@ impl Postgres {
             Err(error) => error,
         };
         match ends::code(&error).as_deref() {
-            // The database is not there.
+            // The database does not exist.
             Some("3D000") => {
-                let scripts = self.kept().scripts(database);
+                let scripts = self.known().scripts(database);
                 let scripts = scripts.ok_or_else(|| connect::unreachable(&error))?;
                 build::build(&self.address, &keys, database, &scripts).await?;
             }
-            // Somebody gave the role another password, or dropped it.
+            // The role has another password or was dropped.
             Some("28P01" | "28000") => *self.keys.lock().await = None,
             _ => return Err(connect::unreachable(&error)),
         }
@@ -121,8 +121,8 @@ impl Postgres {
         connected.map_err(|error| connect::unreachable(&error))
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> std::sync::MutexGuard<'_, KnownDatabases> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     async fn permit(&self) -> Result<tokio::sync::SemaphorePermit<'_>, ServerError> {
@@ -137,19 +137,19 @@ impl Server for Postgres {
     fn build<'a>(&'a self, scripts: &'a [String]) -> Served<'a, String> {
         Box::pin(async move {
             let name = build::name(scripts);
-            if self.kept().use_again(&name) {
+            if self.known().use_again(&name) {
                 return Ok(name);
             }
             let _permit = self.permit().await?;
             let keys = self.keys().await?;
             let built = build::build(&self.address, &keys, &name, scripts).await;
             if let Err(ServerError::Unreachable(_)) = &built {
-                // Roles may not be what they were: next time they are made so.
+                // Roles may have changed: the next attempt restores them.
                 *self.keys.lock().await = None;
             }
             built?;
-            self.kept().add(&name, scripts);
-            let oldest_first = |names: &mut Vec<String>| self.kept().sort(names);
+            self.known().add(&name, scripts);
+            let oldest_first = |names: &mut Vec<String>| self.known().sort(names);
             if let Err(error) =
                 build::drop_beyond(&self.address, self.databases, oldest_first).await
             {
@@ -180,7 +180,7 @@ impl Server for Postgres {
     ) -> Served<'a, Ran> {
         Box::pin(async move {
             let _permit = self.permit().await?;
-            self.kept().use_again(database);
+            self.known().use_again(database);
             let query = run::Query {
                 sql,
                 limits,
@@ -195,8 +195,8 @@ impl Server for Postgres {
                 }
                 Err(lost) => lost,
             };
-            // A server that lost one of its processes ends all others, also one that has just let
-            // somebody in, and starts again.
+            // A server that lost one of its processes ends all others, including one that just
+            // accepted a connection, and restarts.
             tokio::time::sleep(RESTART).await;
             let mut connection = connect::patiently(|| self.reader(database, reverse)).await?;
             match run::run(&mut connection, query).await {

@@ -1,13 +1,13 @@
-//! How a statement begins: as a query, or as something that is refused before it is run.
+//! Classifies statements by their start: a query, or something that is rejected before it runs.
 
 use assay_worker::query::End;
 
-/// What a statement is by its first word.
+/// The kind of a statement by its first keyword.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Opening {
-    /// There is no word.
+    /// Without a keyword.
     Nothing,
-    /// One that may be a query; what it is, the server finds out.
+    /// Possibly a query; the server decides.
     Query,
     /// No query: how it ends if it parses.
     Other(End),
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_word_tells() {
+    fn classifies_statements_by_the_first_keyword() {
         let denied = |what: &str| Opening::Other(End::Denied(what.to_owned()));
         assert_eq!(
             opening(" -- nothing\n/* a /* b */ c */ ;"),

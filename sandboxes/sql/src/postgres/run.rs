@@ -12,7 +12,7 @@ use sqlx::{
 
 use super::ends::{end_of, is_lost};
 use super::opening::{Opening, opening};
-use super::values::workers;
+use super::values::cells;
 
 /// Longest statement, in bytes.
 const LONGEST: usize = 100_000;
@@ -111,7 +111,7 @@ async fn collect(connection: &mut PgConnection, query: Query<'_>) -> Result<Ran,
                 columns = names(sqlx::Row::columns(&row));
                 rows = Rows::new(columns.len());
             }
-            workers(&row, |workers| rows.push(workers))?;
+            cells(&row, |cells| rows.push(cells))?;
             if rows.len() as u64 > query.limits.rows || rows.bytes() as u64 > query.limits.bytes {
                 return Ok(ended(End::TooManyRows));
             }

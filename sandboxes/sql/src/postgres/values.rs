@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_read_by_their_types() {
+    fn reads_values_by_type() {
         assert_eq!([read(BOOL, "t"), read(BOOL, "f")], ["1", "0"]);
         assert_eq!(
             [read(BYTEA, "\\x00fF"), read(BYTEA, "\\x")],

@@ -240,7 +240,10 @@ fn unprocessable(message: &str) -> Response {
 
 fn busy() -> Response {
     retry_after(
-        message_response(StatusCode::GATEWAY_TIMEOUT, "all workers are busy; retry"),
+        message_response(
+            StatusCode::GATEWAY_TIMEOUT,
+            "all sandbox workers are busy; retry",
+        ),
         Some(1),
     )
 }

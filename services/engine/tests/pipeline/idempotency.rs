@@ -20,7 +20,7 @@ fn bytes(answer: Answer) -> (bool, String) {
 }
 
 #[tokio::test]
-async fn the_same_request_gets_the_same_bytes() {
+async fn an_idempotent_request_gets_the_same_bytes() {
     let fixture = fixture();
     for again in [false, true] {
         let items = vec![item("exact", "1", "1"), item("exact", "1", "2")];
@@ -93,7 +93,7 @@ async fn transient_failures_are_recorded_with_the_reply() {
 }
 
 #[tokio::test]
-async fn a_key_is_not_for_two_requests() {
+async fn rejects_an_idempotency_key_with_another_body() {
     let fixture = fixture();
     let one = || batch(vec![item("exact", "1", "1")]);
     fixture

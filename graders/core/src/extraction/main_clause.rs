@@ -1,0 +1,102 @@
+//! Selects the answer among the values of a sentence: the value before a subordinate clause, and
+//! the right side of a chain of equalities. Does not find values.
+
+use super::tokens::{Lexed, TokenKind};
+use super::value_runs::{self, ValueRun};
+
+/// The last value before a subordinate clause in the last sentence: 12 in "there are 12, because 3
+/// times 4 is 12". `None` if there is no subordinate clause.
+pub(super) fn last_before_subordinate(lexed: &Lexed<'_>, runs: &[ValueRun]) -> Option<ValueRun> {
+    let last = runs.last()?;
+    let start = (0..last.first)
+        .rev()
+        .find(|at| lexed.tokens[*at].kind == TokenKind::Stop)
+        .map_or(0, |stop| stop + 1);
+    // A word such as "therefore" starts a new clause, so "because" before it does not matter.
+    let word = |at: &usize| lexed.tokens[*at].kind == TokenKind::Word;
+    let start = (start..last.first)
+        .rev()
+        .filter(word)
+        .find(|at| lexed.roles(*at).conclusion())
+        .unwrap_or(start);
+    let first = runs.iter().find(|run| run.first >= start)?;
+    let clause = (first.end..last.first)
+        .filter(word)
+        .find(|at| lexed.roles(*at).subordinate())?;
+    runs.iter().rfind(|run| run.end <= clause).copied()
+}
+
+/// The part of a run that is the answer, as a token range: the right side of a chain of equalities,
+/// or the last of two values that are separated by a comma but not listed.
+pub(super) fn answer_part(lexed: &Lexed<'_>, run: ValueRun) -> (usize, usize) {
+    let (mut first, end) = (run.first, run.end);
+    let mut depth = 0usize;
+    let mut relations = Vec::new();
+    let mut commas = Vec::new();
+    let mut joined = false;
+    for at in first..end {
+        match lexed.tokens[at].kind {
+            TokenKind::Open => depth += 1,
+            TokenKind::Close => depth = depth.saturating_sub(1),
+            TokenKind::Relation if depth == 0 => relations.push(at),
+            TokenKind::Separator if depth == 0 => commas.push(at),
+            TokenKind::Word | TokenKind::Name if depth == 0 => {
+                joined |= value_runs::joiner_at(lexed, first, at).is_some()
+            }
+            _ => {}
+        }
+    }
+    // "In 2020, 5 people came": one comma without a conjunction, in prose that announces no list,
+    // separates two clauses. The second one has the answer.
+    if !joined
+        && let [comma] = commas.as_slice()
+        && !introduces_list(lexed, first)
+        && (lexed.tokens[*comma + 1..end]
+            .iter()
+            .any(|token| token.kind == TokenKind::Word)
+            || follows_prose(lexed, end))
+    {
+        first = comma + 1;
+        relations.retain(|at| *at > first);
+        commas.clear();
+    }
+    // A list is returned as a whole.
+    if joined || !commas.is_empty() {
+        return (first, end);
+    }
+    let equalities = relations
+        .iter()
+        .all(|at| matches!(lexed.str(*at), "=" | "≈" | "\\approx" | "＝" | "=="));
+    let Some(last) = relations.last().filter(|_| equalities) else {
+        return (first, end);
+    };
+    // "100 - 30 = 70" is 70, but "x = 5" keeps its name. An inequality is returned as a whole.
+    let symbolic = lexed.tokens[first..relations[0]].iter().any(|token| {
+        matches!(
+            token.kind,
+            TokenKind::Name | TokenKind::Maths | TokenKind::Command
+        )
+    });
+    if relations.len() == 1 && symbolic {
+        (first, end)
+    } else {
+        (last + 1, end)
+    }
+}
+
+/// Whether the token before a run introduces a list: "the roots are 2, 3".
+fn introduces_list(lexed: &Lexed<'_>, first: usize) -> bool {
+    first
+        .checked_sub(1)
+        .is_none_or(|before| match lexed.tokens[before].kind {
+            TokenKind::Word => lexed.roles(before).verb(),
+            TokenKind::Relation | TokenKind::Stop => true,
+            TokenKind::Other => lexed.str(before) == ":",
+            _ => false,
+        })
+}
+
+/// Whether the sentence continues with a word after a run.
+fn follows_prose(lexed: &Lexed<'_>, end: usize) -> bool {
+    lexed.kind(end) == Some(TokenKind::Word)
+}

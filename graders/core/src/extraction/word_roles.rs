@@ -1,0 +1,224 @@
+//! The roles that a word may have in a sentence about an answer, found by one look-up in a table
+//! built from [`languages`](super::languages) and [`phrases`](super::phrases). Does not scan text.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use super::languages::LANGUAGES;
+use super::phrases::{
+    ANNOUNCES, CONSEQUENTS, FUNCTIONS, GUESSES, HEDGES, INTERJECTIONS, NUMBERED, OPENERS,
+    QUALIFIES_BEFORE, SUBORDINATES, SUPPOSITIONS, UNDERMINES, UNIT_ENDINGS, UNIT_PREFIXES, UNITS,
+};
+
+/// How two answers of a list are joined. If several joiners are between them, the greatest decides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Joiner {
+    Comma,
+    Equals,
+    And,
+    Or,
+}
+
+impl Joiner {
+    /// How the joiner is written in the extracted list, whatever the language of the text.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Comma => ", ",
+            Self::Equals => " = ",
+            Self::And => " and ",
+            Self::Or => " or ",
+        }
+    }
+}
+
+/// Longest word of the tables, in bytes. Longer words have no role and are not looked up.
+const MAX_WORD_BYTES: usize = 32;
+
+/// The roles of a word, as a set of bits. A word may have several: "so" opens a conclusion and may
+/// precede a value.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Roles(u32);
+
+macro_rules! roles {
+    ($($(#[$doc:meta])* $name:ident = $bit:literal;)*) => {
+        impl Roles {
+            $($(#[$doc])* pub(super) const fn $name(self) -> bool {
+                self.0 & (1 << $bit) != 0
+            })*
+        }
+
+        /// The bit of each role, named like its method.
+        mod bit {
+            $(
+                #[expect(non_upper_case_globals, reason = "named like the method")]
+                pub(super) const $name: u32 = 1 << $bit;
+            )*
+        }
+    };
+}
+
+roles! {
+    /// A verb between a subject and its value: "is".
+    verb = 0;
+    /// May be between the name of an answer and the verb: "the answer *to* …".
+    between = 1;
+    /// May precede a value without being part of it: "approximately".
+    before_value = 2;
+    /// Starts or names a conclusion: "therefore", "the total".
+    conclusion = 3;
+    /// Negates what follows: "not".
+    negation = 4;
+    /// Joins answers that apply together: "and".
+    joins_and = 5;
+    /// Joins alternatives: "or".
+    joins_or = 6;
+    /// After a number it continues the sentence and is not a unit: "5 because …".
+    never_unit = 7;
+    /// A unit or the first word of one.
+    unit = 8;
+    /// The first word of a unit of several words.
+    unit_prefix = 9;
+    /// A function or constant of mathematics.
+    function = 10;
+    /// Its number is a label and not a value: "step 3".
+    numbered = 11;
+    /// Weakens a joiner without changing it: "or perhaps".
+    hedge = 12;
+    /// Starts a clause about a value that was already stated: "because".
+    subordinate = 13;
+    /// Before a statement, changes its meaning: "if the answer is 5".
+    undermines = 14;
+    /// Announces an answer instead of being one: "as follows".
+    announces = 15;
+    /// The last word of a phrase that qualifies the value after it.
+    ends_qualifier = 16;
+    /// Makes its clause hypothetical: "if".
+    supposition = 17;
+    /// Starts the consequence of a hypothesis: "then".
+    consequent = 18;
+    /// Offers an alternative after a comma: "41, maybe 42".
+    guess = 19;
+    /// An interjection that may start a retraction: "wait".
+    interjection = 20;
+    /// May precede an interjection: "but wait".
+    opener = 21;
+}
+
+impl Roles {
+    /// The joiner that the word is, if any. "or" decides if a word is both.
+    pub(super) const fn joiner(self) -> Option<Joiner> {
+        if self.joins_or() {
+            Some(Joiner::Or)
+        } else if self.joins_and() {
+            Some(Joiner::And)
+        } else {
+            None
+        }
+    }
+}
+
+/// The roles of every word of the tables.
+static TABLE: LazyLock<HashMap<&'static str, Roles>> = LazyLock::new(|| {
+    let mut table: HashMap<&'static str, Roles> = HashMap::new();
+    let mut add = |words: &[&'static str], bit: u32| {
+        for word in words {
+            table.entry(word).or_default().0 |= bit;
+        }
+    };
+    for language in LANGUAGES {
+        add(language.verb, bit::verb);
+        add(language.between, bit::between);
+        add(language.before_value, bit::before_value);
+        add(language.conclusion, bit::conclusion);
+        add(language.not, bit::negation);
+        add(language.and, bit::joins_and);
+        add(language.or, bit::joins_or);
+        add(language.never_unit, bit::never_unit);
+    }
+    add(UNITS, bit::unit);
+    add(UNIT_PREFIXES, bit::unit | bit::unit_prefix);
+    add(FUNCTIONS, bit::function);
+    add(NUMBERED, bit::numbered);
+    add(HEDGES, bit::hedge);
+    add(SUBORDINATES, bit::subordinate);
+    add(UNDERMINES, bit::undermines);
+    add(ANNOUNCES, bit::announces);
+    add(SUPPOSITIONS, bit::supposition);
+    add(CONSEQUENTS, bit::consequent);
+    add(GUESSES, bit::guess);
+    add(INTERJECTIONS, bit::interjection);
+    add(OPENERS, bit::opener);
+    for phrase in QUALIFIES_BEFORE {
+        add(
+            &[phrase.rsplit(' ').next().unwrap_or(phrase)],
+            bit::ends_qualifier,
+        );
+    }
+    table
+});
+
+/// The roles of `word`, in any case.
+pub(super) fn roles(word: &str) -> Roles {
+    if word.len() > MAX_WORD_BYTES {
+        return Roles::default();
+    }
+    let word = lower(word);
+    let mut roles = TABLE.get(&*word).copied().unwrap_or_default();
+    if UNIT_ENDINGS.iter().any(|ending| word.ends_with(ending)) {
+        roles.0 |= bit::unit;
+    }
+    roles
+}
+
+/// The names of an answer in all languages. The short names of `language` are included only if it
+/// is given.
+pub(super) fn answer_names(language: Option<&str>) -> impl Iterator<Item = &'static str> {
+    let language = language.map(str::to_lowercase);
+    LANGUAGES.iter().flat_map(move |entry| {
+        let matches = language
+            .as_deref()
+            .is_some_and(|language| entry.names.contains(&language));
+        let short: &[&str] = if matches { entry.answer_if_known } else { &[] };
+        entry.answer.iter().chain(short).copied()
+    })
+}
+
+/// The word in lower case with plain apostrophes. Does not allocate if it is already in this form.
+pub(super) fn lower(word: &str) -> Cow<'_, str> {
+    let plain = if word.is_ascii() {
+        !word.bytes().any(|byte| byte.is_ascii_uppercase())
+    } else {
+        !word.chars().any(|c| c.is_uppercase() || c == '’')
+    };
+    if plain {
+        Cow::Borrowed(word)
+    } else {
+        Cow::Owned(word.to_lowercase().replace('’', "'"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_words_in_any_case_with_all_their_roles() {
+        assert!(roles("IS").verb() && roles("ist").verb() && roles("是").verb());
+        assert!(roles("CAN’T").negation());
+        assert_eq!(roles("Oder").joiner(), Some(Joiner::Or));
+        assert!(roles("kilometres").unit() && !roles("apples").unit());
+        assert_eq!(roles(&"a".repeat(100)), Roles::default());
+    }
+
+    #[test]
+    fn finds_the_longest_words_of_the_tables() {
+        assert!(TABLE.keys().all(|word| word.len() <= MAX_WORD_BYTES));
+    }
+
+    #[test]
+    fn requires_language_for_short_names() {
+        assert!(!answer_names(None).any(|name| name == "r"));
+        assert!(answer_names(Some("French")).any(|name| name == "r"));
+    }
+}

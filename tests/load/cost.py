@@ -1,0 +1,89 @@
+"""Measures the cost of a trivial Python test: CPU time and page faults of `assay grade`, start and
+compilation included.
+
+With a second binary, both run alternately and ratios are printed. Each binary uses the images of
+its own cache folder: `cost.py BINARY[:CACHE] [OTHER[:CACHE]]`, where CACHE takes the place of
+`XDG_CACHE_HOME`.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PROGRAMS = 100
+TESTS = 20
+
+# Tests of the number k, and a program that passes them.
+KINDS = {
+    "standard input": (
+        lambda k: {"stdin": f"{k}\n", "stdout": f"{2 * k}\n"},
+        "print(int(input()) * 2)",
+    ),
+    "call": (lambda k: {"call": "f", "args": [k], "returns": 2 * k}, "def f(x):\n    return x * 2"),
+    "assert": (lambda k: {"assert": f"assert f({k}) == {2 * k}"}, "def f(x):\n    return x * 2"),
+    "assert with a list": (
+        lambda k: {"assert": f"assert f([{k}, 2, 3]) == {k + 5}"},
+        "def f(x):\n    return sum(x)",
+    ),
+}
+
+
+def items(test, program):
+    """Programs that differ, so that no run is a cached one."""
+    for number in range(PROGRAMS):
+        task = {"type": "code", "language": "python", "tests": [test(k) for k in range(TESTS)]}
+        yield {"completion": f"```python\nNUMBER = {number}\n{program}\n```", "task": task}
+
+
+def run(binary, folder):
+    """CPU seconds and page faults of one run."""
+    path, _, cache = binary.partition(":")
+    environment = os.environ | ({"XDG_CACHE_HOME": cache} if cache else {})
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [
+        path,
+        "grade",
+        str(folder / "items.jsonl"),
+        "-o",
+        str(folder / "results.jsonl"),
+        "--jobs",
+        "1",
+    ]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    verdicts = [json.loads(line)["verdict"] for line in (folder / "results.jsonl").open()]
+    if verdicts != ["accepted"] * PROGRAMS:
+        sys.exit(f"`{path}`: not every program was accepted: {sorted(set(map(str, verdicts)))}")
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return seconds, after.ru_minflt - before.ru_minflt
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("binaries", nargs="+", metavar="BINARY[:CACHE]")
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    print(f"{PROGRAMS} programs with {TESTS} tests each; the least of {options.rounds} runs")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for kind, (test, program) in KINDS.items():
+            with (folder / "items.jsonl").open("w") as file:
+                file.writelines(json.dumps(item) + "\n" for item in items(test, program))
+            runs = {binary: [] for binary in options.binaries}
+            for _ in range(options.rounds):
+                for binary, measured in runs.items():
+                    measured.append(run(binary, folder))
+            least = [tuple(map(min, zip(*measured))) for measured in runs.values()]
+            for binary, (seconds, faults) in zip(runs, least):
+                each, ratio = PROGRAMS * TESTS, seconds / least[0][0]
+                print(
+                    f"{kind:20}{1000 * seconds / each:7.3f} ms{faults / each:7.1f} page faults{ratio:7.2f} x  {binary}"
+                )
+
+
+main()

@@ -1,0 +1,80 @@
+//! Times this service and a Python package: processor time on both sides, each the best of
+//! alternating rounds.
+
+use std::hint::black_box;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::task::{Context as TaskContext, Poll, Waker};
+
+use anyhow::{Context, bail, ensure};
+use assay_core::{GradeContext, Item, Outcome, Prepared};
+use serde_json::Value;
+
+use crate::processes::cpu_of_this;
+
+/// Keeps the smaller of each pair of times.
+pub fn best<const N: usize>(best: &mut [f64; N], found: [f64; N]) {
+    for (best, found) in best.iter_mut().zip(found) {
+        *best = best.min(found);
+    }
+}
+
+/// Processor time of an item graded on this thread, in seconds. Each comes with its prepared task,
+/// of the `cpu` lane, and whether it is correct.
+///
+/// # Errors
+/// If a verdict differs from the expected one.
+pub fn graded(items: &[(&dyn Prepared, &Item, bool)], times: usize) -> anyhow::Result<f64> {
+    let context = GradeContext::default();
+    let begun = cpu_of_this();
+    for _ in 0..times {
+        for (prepared, item, valid) in items {
+            let items = [black_box(*item)];
+            let mut grade = prepared.grade(&items, &context);
+            let Poll::Ready(outcomes) = grade
+                .as_mut()
+                .poll(&mut TaskContext::from_waker(Waker::noop()))
+            else {
+                bail!("a grader of the `cpu` lane never waits");
+            };
+            let right = matches!(&outcomes[..], [Outcome::Graded(grade)] if (grade.verdict.as_str() == "correct") == *valid);
+            ensure!(right, "the sides disagree: {outcomes:?}");
+        }
+    }
+    Ok(cpu_of_this().saturating_sub(begun).as_secs_f64() / (times * items.len()) as f64)
+}
+
+/// Times that a program prints for work it reads as JSON from its standard input, in seconds.
+///
+/// # Errors
+/// When the interpreter is missing, or the program fails, as it does without its packages.
+pub fn in_python<const N: usize>(
+    python: &str,
+    program: &str,
+    work: &Value,
+) -> anyhow::Result<[f64; N]> {
+    let mut child = Command::new(python)
+        .arg(program)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .with_context(|| format!("`{python}` is what this is compared with"))?;
+    if let Some(mut stdin) = child.stdin.take() {
+        stdin.write_all(work.to_string().as_bytes())?;
+    }
+    let output = child.wait_with_output()?;
+    let ended = output.status;
+    ensure!(
+        ended.success(),
+        "`{program}` ended with {ended}; its first lines say which packages it needs"
+    );
+    let text = String::from_utf8(output.stdout)?;
+    let times: Vec<f64> = text
+        .split_whitespace()
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .context("seconds")?;
+    times
+        .try_into()
+        .map_err(|_| anyhow::anyhow!("`{program}` prints {N} numbers of seconds, not `{text}`"))
+}
