@@ -1,10 +1,10 @@
 //! Simulation of the effects of verifier noise, of corrections and of appeals on training, with the
 //! formulas of the crate.
 //!
-//! `cargo run -p assay-correction --example noise -- [--seeds N] [--svg FILE]` trains a small policy
-//! model. `cargo run -p assay-correction --example noise -- coverage` measures how often the
-//! intervals of a channel's rates contain the true rates. Both print Markdown, and their output does
-//! not depend on the machine.
+//! `cargo run -p assay-correction --example noise -- [--seeds N] [--svg FILE]` trains a small
+//! policy model. `cargo run -p assay-correction --example noise -- coverage` measures how often the
+//! intervals of a channel's rates contain the true rates. Both print Markdown, and their output
+//! does not depend on the machine.
 
 mod noise {
     pub(crate) mod chart;

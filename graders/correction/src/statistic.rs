@@ -304,7 +304,10 @@ fn curriculum(groups: &[Group<'_>], channels: &mut ChannelGrids) -> Vec<Value> {
         let mopps = Belief::after(prior, discount, &visits);
         let two_scale = vade::two_scale(prior, discount, slow_discount, &visits, grid);
         let (mopps_mean, vade_mean) = (mopps.mean(grid), two_scale.mean(grid));
-        let fields = |belief: Belief, mean: f64, score: f64| json!({ "alpha": belief.alpha, "beta": belief.beta, "mean": mean, "score": score });
+        let fields = |belief: Belief, mean: f64, score: f64| {
+            let Belief { alpha, beta, .. } = belief;
+            json!({ "alpha": alpha, "beta": beta, "mean": mean, "score": score })
+        };
         let score = vade::gain(vade_mean, grid.rates());
         beliefs.push((
             fields(mopps, mopps_mean, settings.goal().value(mopps_mean)),

@@ -207,8 +207,8 @@ pub(crate) fn check(batch: &Batch) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Most channels of one batch. Error rates need many items per channel, so a batch with more
-/// channels most likely has a channel for each task.
+/// Most channels of one batch. A channel is a family of tasks for which the verifier has similar
+/// error rates, and estimating them needs many items per channel.
 const MAX_CHANNELS: usize = 256;
 
 fn check_channels(batch: &Batch) -> Result<(), EngineError> {
@@ -297,7 +297,8 @@ fn groups_of(batch: &Batch) -> Vec<Vec<usize>> {
     groups
 }
 
-/// Key of the item's history. Items with the same prompt and task share it in all runs and steps.
+/// Key of the item's history. Items with the same prompt and task have the same key in all runs and
+/// steps.
 pub(crate) fn prompt_key(item: &BatchItem) -> String {
     if let Some(key) = &item.prompt_key {
         return key.clone();

@@ -42,13 +42,13 @@ impl Reply {
     pub fn groups(&self) -> Vec<GroupResult> {
         let results = self.in_order();
         let groups = Groups::of(&self.plan, &results);
-        let known = groups.known();
-        let statistics = statistics(&self.plan.batch.statistics, &known);
+        let views = groups.views();
+        let statistics = statistics(&self.plan.batch.statistics, &views);
         self.plan
             .context
             .groups
             .iter()
-            .zip(&known)
+            .zip(&views)
             .zip(statistics)
             .map(|((positions, group), statistics)| GroupResult {
                 group: positions
@@ -120,7 +120,7 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn known(&self) -> Vec<Group<'_>> {
+    fn views(&self) -> Vec<Group<'_>> {
         let parts = self.members.iter().zip(&self.rates).zip(&self.history);
         parts
             .map(|((members, rates), history)| Group {
@@ -159,11 +159,11 @@ impl<'a> Groups<'a> {
         plan: &Plan,
         results: &[&ItemResult],
     ) -> Vec<(usize, Option<f64>, &'static str)> {
-        let known = self.known();
+        let views = self.views();
         let default_rule = self.default_rule(plan, results);
         // Estimators that use the whole batch get the groups with the same rule.
         let mut by_rule: Vec<(Rule, Vec<usize>)> = Vec::new();
-        for (index, (group, positions)) in known.iter().zip(&plan.context.groups).enumerate() {
+        for (index, (group, positions)) in views.iter().zip(&plan.context.groups).enumerate() {
             let requested = positions
                 .first()
                 .and_then(|at| plan.policy(*at).rules().advantage_estimator);
@@ -176,14 +176,14 @@ impl<'a> Groups<'a> {
             } else {
                 rule
             };
-            match by_rule.iter_mut().find(|(known, _)| *known == rule) {
+            match by_rule.iter_mut().find(|(existing, _)| *existing == rule) {
                 Some((_, indices)) => indices.push(index),
                 None => by_rule.push((rule, vec![index])),
             }
         }
         let mut by_position = Vec::with_capacity(results.len());
         for (rule, indices) in by_rule {
-            let groups: Vec<Group<'_>> = indices.iter().map(|index| known[*index]).collect();
+            let groups: Vec<Group<'_>> = indices.iter().map(|index| views[*index]).collect();
             let numbers = advantages(rule.estimator(), &groups);
             for (index, numbers) in indices.into_iter().zip(numbers) {
                 for (at, number) in plan.context.groups[index].iter().zip(numbers) {

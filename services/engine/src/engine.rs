@@ -162,15 +162,15 @@ impl Engine {
         plan.context = BatchContext::of(&self.state, &plan).await;
         let plan = Arc::new(plan);
         let whole = matches!(run.mode, Mode::Whole) || plan.context.single_wave;
-        let mut finished = grade(&self.state, &plan);
+        let mut graded_items = grade(&self.state, &plan);
         let (mut reply, mut sealed, mut is_connected) = (Reply::new(&plan), None, true);
-        while let Some(wave) = finished.next(whole).await {
+        while let Some(wave) = graded_items.next(whole).await {
             let wave = appeal(&self.state, &plan, wave).await;
             let wave = compose(&plan, wave);
             let wave = if whole { correct(&plan, wave) } else { wave };
             reply.push(Arc::new(wave));
             sealed = self
-                .record(&plan, &mut reply, &run, finished.is_done())
+                .record(&plan, &mut reply, &run, graded_items.is_done())
                 .await;
             is_connected = is_connected && self.deliver(&plan, &reply, &run).await?;
         }

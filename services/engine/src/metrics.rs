@@ -82,16 +82,28 @@ pub(crate) fn graded(
     let grader = spec.name;
     let verdict = outcome.grade().map_or("", |grade| grade.verdict.as_str());
     let cached = if cached { "true" } else { "false" };
-    counter!(GRADES, "grader" => grader, "outcome" => outcome.word(), "verdict" => verdict, "cached" => cached)
-        .increment(1);
+    counter!(
+        GRADES,
+        "grader" => grader,
+        "outcome" => outcome.word(),
+        "verdict" => verdict,
+        "cached" => cached
+    )
+    .increment(1);
     histogram!(GRADE_SECONDS, "grader" => grader).record(seconds(grade_us));
     histogram!(QUEUE_SECONDS, "grader" => grader).record(seconds(queue_us));
 }
 
 pub(crate) fn appealed(spec: &'static Spec, passes: bool, appeal: &Appeal) {
     let side = if passes { "positive" } else { "negative" };
-    counter!(APPEALS, "grader" => spec.name, "judge" => appeal.judge.clone(), "side" => side, "result" => appeal.word())
-        .increment(1);
+    counter!(
+        APPEALS,
+        "grader" => spec.name,
+        "judge" => appeal.judge.clone(),
+        "side" => side,
+        "result" => appeal.word()
+    )
+    .increment(1);
 }
 
 pub(crate) fn batch(span: Duration) {

@@ -23,7 +23,7 @@ use crate::{Batch, EngineError};
 pub(crate) struct Plan {
     pub(crate) id: BatchId,
     pub(crate) batch: Batch,
-    /// DistinctTask prepared tasks.
+    /// The distinct tasks, prepared.
     pub(crate) tasks: Vec<Arc<PreparedTask>>,
     /// Units of work, long work first.
     pub(crate) units: Vec<Unit>,
@@ -61,6 +61,7 @@ pub(crate) struct Unit {
     pub(crate) task: usize,
 }
 
+/// Checks and prepares the tasks of a batch and orders its units.
 pub(crate) async fn plan(
     state: &Arc<EngineState>,
     batch: Batch,

@@ -195,7 +195,8 @@ fn binomial(n: u32, probability: f64, random: &mut Random) -> u32 {
     hits
 }
 
-/// Share of intervals that contain the true value, for rho0, rho1 and J; `None` without an interval.
+/// Share of intervals that contain the true value, for rho0, rho1 and J; `None` without an
+/// interval.
 fn coverage(plan: &Plan, truth: Rates, p: f64, seed: u64) -> [Option<f64>; 3] {
     let mut random = Random::stream(&[seed, 9]);
     let (mut covered, mut known) = ([0u32; 3], [0u32; 3]);

@@ -1,5 +1,5 @@
-//! Advantages from the verdicts of a group, by the functions of the crate. Formulas for rates with J
-//! <= 0, which the crate rejects, are defined here.
+//! Advantages from the verdicts of a group, by the functions of the crate. Formulas for rates with
+//! J <= 0, which the crate rejects, are defined here.
 
 use assay_core::Reward;
 use assay_correction::{Estimator as Formula, Group, Member, Rates, advantages};

@@ -55,12 +55,12 @@ struct Part {
 
 /// Expected gradient and variance of one prompt (own derivation).
 ///
-/// The members of a group are independent and identically distributed, and an advantage A depends on
-/// the member's verdict and the number of passes. Let s be the score of an answer and u its mean over
-/// passes (over negatives it is -u, because the mean of s is 0). The number of passes of the other
-/// members is binomial in q. Then E\[A s\] = u (E\[A | pass\] - E\[A | no pass\]). The second moment
-/// of the group mean of A s has a term for single members and a term for pairs, whose advantages
-/// depend on the same number of passes.
+/// The members of a group are independent and identically distributed, and an advantage A depends
+/// on the member's verdict and the number of passes. Let s be the score of an answer and u its mean
+/// over passes (over negatives it is -u, because the mean of s is 0). The number of passes of the
+/// other members is binomial in q. Then E\[A s\] = u (E\[A | pass\] - E\[A | no pass\]). The second
+/// moment of the group mean of A s has a term for single members and a term for pairs, whose
+/// advantages depend on the same number of passes.
 fn of_prompt(world: &World, verifier: &Verifier, advantages: &Advantages, prompt: usize) -> Part {
     let shares = world.shares(&[0.0; FEATURES], prompt);
     let scores = world.scores(&shares, prompt);

@@ -39,8 +39,8 @@ impl Sample {
             let advantage = f64::from(u8::from(pass)) - baseline;
             by_answer[answer] += advantage / f64::from(DRAWS);
             total += advantage / f64::from(DRAWS);
-            // The score of an answer is its unit vector minus `even` in every component; its squared
-            // length is 1 - even.
+            // The score of an answer is its unit vector minus `even` in every component; its
+            // squared length is 1 - even.
             square += advantage * advantage * (1.0 - even) / f64::from(DRAWS);
         }
         let signal: f64 = by_answer
@@ -107,8 +107,8 @@ pub(crate) fn baselines() -> Table {
     table
 }
 
-/// Rates after judges decided a share of the negatives and a share of the positives. The two sets are
-/// disjoint, so the changes add up.
+/// Rates after judges decided a share of the negatives and a share of the positives. The two sets
+/// are disjoint, so the changes add up.
 pub(crate) fn rechecked(before: Rates, appeals: &Recheck, audits: &Recheck) -> Rates {
     let appealed = before.after_appeals(appeals.share, appeals.sensitivity, appeals.specificity);
     let audited = before.after_audits(audits.share, audits.sensitivity, audits.specificity);

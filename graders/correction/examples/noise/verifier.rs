@@ -15,8 +15,8 @@ pub(crate) enum Noise {
     Halves(Rates, Rates),
     /// Errors are drawn once per answer of a prompt: the same answer always gets the same verdict.
     Persistent(Rates),
-    /// The most frequent form of the right answer of a prompt is always rejected; all other verdicts
-    /// are correct.
+    /// The most frequent form of the right answer of a prompt is always rejected; all other
+    /// verdicts are correct.
     ModalForm,
 }
 

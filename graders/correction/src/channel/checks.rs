@@ -80,8 +80,9 @@ impl Judge {
         self.sensitivity != Estimate::known(1.0) || self.specificity != Estimate::known(1.0)
     }
 
-    /// Share of right answers among items of which the judge passes the share `passed`: (passed + c
-    /// - 1) / (s + c - 1) (Rogan and Gladen 1978, doi 10.1093/oxfordjournals.aje.a112510).
+    /// Share of right answers among items of which the judge passes the share `passed`:
+    /// (passed + c - 1) / (s + c - 1) (Rogan and Gladen 1978, doi
+    /// 10.1093/oxfordjournals.aje.a112510).
     ///
     /// Sampling error can move it below 0 or above 1. Clamping it there would drop the error on one
     /// side, and estimates computed from it would have intervals that are too narrow. It is

@@ -38,7 +38,8 @@ pub enum Source {
 pub struct Rate {
     /// The rate, in \[0, 1\], with its interval.
     pub estimate: Estimate,
-    /// The rate shrunk towards the grader's other channels, in \[0, 1\]. Corrections use this value.
+    /// The rate shrunk towards the grader's other channels, in \[0, 1\]. Corrections use this
+    /// value.
     pub shrunk: f64,
     /// Source of the rate.
     pub source: Source,

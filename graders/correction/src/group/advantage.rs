@@ -5,8 +5,8 @@
 //! batch are in its module.
 //!
 //! A masked member is `None` in every array and counts in no mean. A result that would not be
-//! finite is `None`. Unless stated otherwise, advantages are in units of the reward r and can be any
-//! finite number.
+//! finite is `None`. Unless stated otherwise, advantages are in units of the reward r and can be
+//! any finite number.
 
 use super::{Group, Member, as_f64};
 use crate::prompts::Moments;
@@ -171,8 +171,8 @@ pub(super) fn length(member: &Member<'_>) -> Option<f64> {
 /// gives 0 to all. `None` for all members when fewer than two are graded.
 ///
 /// It is not divided by the standard deviation. With 0/1 rewards, trainers that divide (verl's
-/// `grpo_passk` by default) only multiply by a constant: advantages are non-zero only in groups with
-/// exactly one right answer, where the deviation is 1 / sqrt(n).
+/// `grpo_passk` by default) only multiply by a constant: advantages are non-zero only in groups
+/// with exactly one right answer, where the deviation is 1 / sqrt(n).
 #[must_use]
 pub fn passk_top1(members: &[Member<'_>]) -> Vec<Option<f64>> {
     if graded(members) < 2 {

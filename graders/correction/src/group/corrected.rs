@@ -45,8 +45,8 @@ pub fn gain(members: &[Member<'_>], rates: Option<Rates>) -> Vec<Option<f64>> {
 }
 
 /// ((r - mean) / J) / sqrt(p (1 - p)), in standard deviations: an estimate of the z-score of clean
-/// verdicts (own derivation, similar to the plug-in estimator of arXiv 2510.18924). p = (q - rho0) /
-/// J is clamped to \[1 / 2n, 1 - 1 / 2n\], where q is the share of passes of the n members with a
+/// verdicts (own derivation, similar to the plug-in estimator of arXiv 2510.18924). p = (q - rho0)
+/// / J is clamped to \[1 / 2n, 1 - 1 / 2n\], where q is the share of passes of the n members with a
 /// verdict.
 ///
 /// The reward must be the verdict, 0 or 1. `None` for all members without rates, unless J > 0,

@@ -140,8 +140,8 @@ impl Posterior {
             .sum()
     }
 
-    /// E\[p (1 - p)\], in \[0, 1/4\]: the expected variance of a correct verdict, to which a centred
-    /// policy gradient is proportional.
+    /// E\[p (1 - p)\], in \[0, 1/4\]: the expected variance of a correct verdict, to which a
+    /// centred policy gradient is proportional.
     #[must_use]
     pub fn spread(&self) -> f64 {
         midpoints()

@@ -18,8 +18,8 @@ pub struct Effective {
 
 /// Effective sample size of sequences with these importance ratios; a masked sequence is `None`.
 ///
-/// Returns `None` without a weight above 0, with a negative, infinite or NaN weight, and if a sum of
-/// squares overflows.
+/// Returns `None` without a weight above 0, with a negative, infinite or NaN weight, and if a sum
+/// of squares overflows.
 #[must_use]
 pub fn effective(weights: &[Option<f64>]) -> Option<Effective> {
     let mut tally = Tally::default();

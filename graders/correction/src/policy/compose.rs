@@ -1,6 +1,6 @@
 //! Applies a policy to the groups of a batch: the order of its sections, factors and penalties, and
-//! the floor of right answers. The formulas are in the modules of the sections; everything up to the
-//! gates is in `draft.rs`.
+//! the floor of right answers. The formulas are in the modules of the sections; everything up to
+//! the gates is in `draft.rs`.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,8 @@ use super::{Composed, PolicyRules, Sample, TermKind, as_f64};
 struct GroupStatistics<'g> {
     /// Fewest calls of a right answer.
     fewest_calls: f64,
-    /// Mean and standard deviation of the lengths of right answers in tokens, if GRPO-lambda applies
-    /// to the group.
+    /// Mean and standard deviation of the lengths of right answers in tokens, if GRPO-lambda
+    /// applies to the group.
     lengths: Option<(f64, f64)>,
     /// Number of members with each answer.
     answers: BTreeMap<&'g str, usize>,
@@ -50,19 +50,19 @@ impl PolicyRules {
     ///    `right_answer_floor` adds the difference.
     ///
     /// The floor W is the larger of two numbers after the gates: the reward of a wrong answer with
-    /// the same parts, and the reward of the best wrong answer of the group, with any parts, that is
-    /// not above the item. The outcome of "a wrong answer with the same parts" is 0 or the best
+    /// the same parts, and the reward of the best wrong answer of the group, with any parts, that
+    /// is not above the item. The outcome of "a wrong answer with the same parts" is 0 or the best
     /// outcome of a wrong answer of the group, whichever is larger.
     ///
     /// So no factor and no penalty raises a wrong answer above a right answer of its group that was
     /// not below it, for any parts and settings. The combination may do so: a policy whose weights
-    /// place a wrong answer with all parts above a right answer with none is applied unchanged. With
-    /// a measure as the outcome, W is the reward itself, so penalties do not affect items that
+    /// place a wrong answer with all parts above a right answer with none is applied unchanged.
+    /// With a measure as the outcome, W is the reward itself, so penalties do not affect items that
     /// passed.
     ///
     /// An item is right if it passed (or agrees with the label) and is not vetoed. Items that are
-    /// neither right nor wrong (graders without a notion of pass) get no factor and every penalty in
-    /// full.
+    /// neither right nor wrong (graders without a notion of pass) get no factor and every penalty
+    /// in full.
     ///
     /// Masked items (without a score) get no reward and are excluded from group functions. An item
     /// that lacks a part, a measure or tokens required by the policy gets no reward either, and

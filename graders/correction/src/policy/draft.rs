@@ -329,8 +329,8 @@ fn unmet(item: &Sample<'_>, name: &str, at_least: Option<f64>) -> bool {
     item.part(name).and_then(|part| part.met(at_least)) == Some(false)
 }
 
-/// Why a graded item lacks an input that the policy requires; `None` for masked items and if nothing
-/// is missing.
+/// Why a graded item lacks an input that the policy requires; `None` for masked items and if
+/// nothing is missing.
 fn missing_input(
     item: &Sample<'_>,
     group: &[Sample<'_>],

@@ -125,8 +125,8 @@ pub fn otc_ppo(m: f64, c: f64) -> f64 {
 }
 
 /// OTC-GRPO (arXiv 2504.14870) for m calls, where n is the fewest calls of a right answer of the
-/// group: 1 if m = n = 0; cos(m pi / (2 m + c)) if n = 0; else sin(f pi / (2 n)) with f = 2 n m / (m
-/// + n). In \[0, 1\], and 1 at m = n.
+/// group: 1 if m = n = 0; cos(m pi / (2 m + c)) if n = 0; else sin(f pi / (2 n)) with f = 2 n m /
+/// (m + n). In \[0, 1\], and 1 at m = n.
 #[must_use]
 pub fn otc_grpo(m: f64, n: f64, c: f64) -> f64 {
     let (calls, fewest) = (m.max(0.0), n.max(0.0));
@@ -161,8 +161,8 @@ pub fn cost_reward(cost: f64, most: f64) -> f64 {
 }
 
 impl Otc {
-    /// The factor of a right answer with `m` calls, in a group in which `fewest` is the fewest calls
-    /// of a right answer.
+    /// The factor of a right answer with `m` calls, in a group in which `fewest` is the fewest
+    /// calls of a right answer.
     #[must_use]
     pub fn factor(&self, m: f64, fewest: f64) -> f64 {
         let c = self.most.unwrap_or(1.0);

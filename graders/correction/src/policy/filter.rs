@@ -58,9 +58,9 @@ pub enum Rest {
     Worst,
 }
 
-/// Weights by rank (PF-PPO, arXiv 2409.06957): the members with the highest reward share `best`, the
-/// members of `rest` share 1 - `best`. Weights are in \[0, 1\] and sum to 1, equal if all rewards are
-/// equal. Masked members are `None`. `best` = 1 is best-of-n.
+/// Weights by rank (PF-PPO, arXiv 2409.06957): the members with the highest reward share `best`,
+/// the members of `rest` share 1 - `best`. Weights are in \[0, 1\] and sum to 1, equal if all
+/// rewards are equal. Masked members are `None`. `best` = 1 is best-of-n.
 #[must_use]
 pub fn by_rank(rewards: &[Option<f64>], best: f64, rest: Rest) -> Vec<Option<f64>> {
     let known = || rewards.iter().flatten().copied();
@@ -90,8 +90,8 @@ pub fn by_rank(rewards: &[Option<f64>], best: f64, rest: Rest) -> Vec<Option<f64
     rewards.iter().map(|reward| reward.map(weight)).collect()
 }
 
-/// Weights |r|^exponent / sum (PF-PPO, arXiv 2409.06957, `pow` in the code of verl), in \[0, 1\] with
-/// sum 1. Equal weights if all rewards are 0. Masked members are `None`.
+/// Weights |r|^exponent / sum (PF-PPO, arXiv 2409.06957, `pow` in the code of verl), in \[0, 1\]
+/// with sum 1. Equal weights if all rewards are 0. Masked members are `None`.
 #[must_use]
 pub fn by_power(rewards: &[Option<f64>], exponent: f64) -> Vec<Option<f64>> {
     let most = rewards
@@ -216,8 +216,8 @@ impl Filter {
         }
     }
 
-    /// [`reliability`] of this filter on groups of (reward, actual score). Choose the filter with the
-    /// highest.
+    /// [`reliability`] of this filter on groups of (reward, actual score). Choose the filter with
+    /// the highest.
     #[must_use]
     pub fn reliability(&self, groups: &[&[(f64, f64)]], bins: usize) -> Option<f64> {
         let weighed = groups.iter().flat_map(|group| {

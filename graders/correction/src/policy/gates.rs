@@ -38,8 +38,9 @@ pub struct Gate {
     pub penalty: f64,
 }
 
-/// Reward under a veto: the minimum of `reward`, of the reward of a wrong answer with the same parts
-/// (`as_wrong`), and of `bound` (at most 0), so that a veto never raises a reward (own derivation).
+/// Reward under a veto: the minimum of `reward`, of the reward of a wrong answer with the same
+/// parts (`as_wrong`), and of `bound` (at most 0), so that a veto never raises a reward (own
+/// derivation).
 #[must_use]
 pub fn vetoed(reward: f64, as_wrong: f64, bound: f64) -> f64 {
     reward.min(as_wrong).min(bound)

@@ -96,8 +96,8 @@ pub fn soft_overlong(tokens: f64, max: f64, buffer: f64, factor: f64) -> f64 {
     0.0 - ramp(tokens - (max - buffer), buffer) * factor
 }
 
-/// Length term of G-RA (arXiv 2508.10548): weight (threshold - L) / (max - threshold) for a length L
-/// in tokens above `threshold`, else 0, limited to -weight above `max`. In \[-weight, 0\].
+/// Length term of G-RA (arXiv 2508.10548): weight (threshold - L) / (max - threshold) for a length
+/// L in tokens above `threshold`, else 0, limited to -weight above `max`. In \[-weight, 0\].
 #[must_use]
 pub fn beyond(tokens: f64, threshold: f64, max: f64, weight: f64) -> f64 {
     0.0 - ramp(tokens - threshold, max - threshold) * weight

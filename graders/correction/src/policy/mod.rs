@@ -61,8 +61,8 @@ pub const OUTCOME: &str = "outcome";
 ///
 /// Sections apply in a fixed order, independent of the order in which they are written: vetoes,
 /// outcome (corrected, combined, shaped), gates, factors on right answers (efficiency, diversity),
-/// penalties (length, repetition). [`PolicyRules::compose_batch`] documents the order. `appeals` and
-/// `rates` apply before rewards are computed, `advantage_estimator` afterwards.
+/// penalties (length, repetition). [`PolicyRules::compose_batch`] documents the order. `appeals`
+/// and `rates` apply before rewards are computed, `advantage_estimator` afterwards.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct PolicyRules {

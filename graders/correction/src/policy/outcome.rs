@@ -21,8 +21,8 @@ pub enum Outcome {
 }
 
 /// The outcome of an item and the name of its source: `score`, `backward`, `score_uncorrected` (a
-/// correction was requested, but the channel may not be corrected) or `measure`. `None` for a masked
-/// item, and for an item without the measure.
+/// correction was requested, but the channel may not be corrected) or `measure`. `None` for a
+/// masked item, and for an item without the measure.
 #[must_use]
 pub fn of(outcome: Option<&Outcome>, item: &Sample<'_>) -> Option<(f64, &'static str)> {
     let score = item.score?.get();

@@ -1,4 +1,5 @@
-//! Stages: parts of one item that must be reached in order. Independent of the progress of training.
+//! Stages: parts of one item that must be reached in order. Independent of the progress of
+//! training.
 
 use serde::{Deserialize, Serialize};
 

@@ -98,13 +98,13 @@ pub fn units(text: &str, unit: Unit) -> Vec<u32> {
     }
 }
 
-/// Share of a text that is a loop at its end (CAMPO of MiroMind-M1, arXiv 2507.14683): the length of
-/// the longest block that is repeated at least `times` times at the end, times the number of its
+/// Share of a text that is a loop at its end (CAMPO of MiroMind-M1, arXiv 2507.14683): the length
+/// of the longest block that is repeated at least `times` times at the end, times the number of its
 /// repetitions, divided by the length of the text. In \[0, 1\]; 0 without a loop.
 ///
 /// For each block length, the Z-function of the reversed text is the length of the text before the
-/// last block that agrees with the end of the text, which yields the number of repetitions. Time and
-/// memory are linear.
+/// last block that agrees with the end of the text, which yields the number of repetitions. Time
+/// and memory are linear.
 #[must_use]
 pub fn tail_loop(units: &[u32], times: u32) -> f64 {
     let n = units.len();

@@ -10,8 +10,8 @@ use super::consensus::Label;
 pub struct Sample<'a> {
     /// Score after appeal; `None` for a masked item, which gets no reward and is not counted.
     pub score: Option<Score>,
-    /// Whether it passed; `None` for graders without a notion of pass, whose items are neither right
-    /// nor wrong.
+    /// Whether it passed; `None` for graders without a notion of pass, whose items are neither
+    /// right nor wrong.
     pub pass: Option<bool>,
     /// Backward-corrected outcome; `None` unless the channel may be corrected.
     pub corrected: Option<Reward>,
@@ -101,14 +101,14 @@ pub enum TermKind {
     Shape,
     /// A part of a gate was not met; the value is the factor on a reward above 0.
     Gate,
-    /// The value is a factor in \[0, 1\] on the difference between a right answer and its floor: the
-    /// reward of a wrong answer with the same parts, or of the best wrong answer of the group that
-    /// is not above it.
+    /// The value is a factor in \[0, 1\] on the difference between a right answer and its floor:
+    /// the reward of a wrong answer with the same parts, or of the best wrong answer of the group
+    /// that is not above it.
     Efficiency,
     /// The value is a factor of at least 1 on the same difference.
     Bonus,
-    /// The value is added. It is at most 0, except for `right_answer_floor`, which offsets penalties
-    /// below the floor.
+    /// The value is added. It is at most 0, except for `right_answer_floor`, which offsets
+    /// penalties below the floor.
     Penalty,
 }
 

@@ -125,8 +125,8 @@ pub fn ramp(over: f64, span: f64) -> f64 {
     }
 }
 
-/// Preference as reward (PAR, arXiv 2502.18770): mean of sigmoid(k (r - r_ref)) over the references.
-/// In \[0, 1\]; 1/2 without references.
+/// Preference as reward (PAR, arXiv 2502.18770): mean of sigmoid(k (r - r_ref)) over the
+/// references. In \[0, 1\]; 1/2 without references.
 #[must_use]
 pub fn par(reward: f64, k: f64, references: &[f64]) -> f64 {
     if references.is_empty() {

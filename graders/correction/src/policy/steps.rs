@@ -1,6 +1,6 @@
 //! Rewards of steps from the scores of a process reward model. They are reported in addition to the
-//! reward and do not change it: the return from step k is the reward plus the sum of the step rewards
-//! from k on.
+//! reward and do not change it: the return from step k is the reward plus the sum of the step
+//! rewards from k on.
 
 use serde::{Deserialize, Serialize};
 

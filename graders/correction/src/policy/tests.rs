@@ -218,8 +218,8 @@ fn gates_precede_penalties() {
         "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.5 } },
     });
     near(&policy(&value).compose(&[item]), &[Some(-0.5)]);
-    // 0 * 1 - 0.5; in the other order (1 - 0.5) * 0 = 0. An item that is neither right nor wrong has
-    // no floor that would hide the difference.
+    // 0 * 1 - 0.5; in the other order (1 - 0.5) * 0 = 0. An item that is neither right nor wrong
+    // has no floor that would hide the difference.
     let neutral = Sample {
         score: Some(Score::ONE),
         pass: None,
@@ -710,7 +710,11 @@ proptest! {
                 answer: Some(if *truncated { "1" } else { "2" }),
                 // Rates of 0.2 and 0.3.
                 corrected: Reward::new(if *is_right { 1.6 } else { -0.4 }).ok(),
-                ..if *is_right { right() } else { Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() } }
+                ..if *is_right {
+                    right()
+                } else {
+                    Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() }
+                }
             })
             .collect();
         let whole = policy(&value);

@@ -3,8 +3,8 @@
 //!
 //! The papers reward an arm with the mean |advantage| of its rollouts. Here an arm earns the
 //! expected variance of right answers under the noise-aware posterior instead: with noisy verdicts,
-//! z-scores have unit scale on solved and hopeless prompts as well, so noise alone would keep an arm
-//! attractive.
+//! z-scores have unit scale on solved and hopeless prompts as well, so noise alone would keep an
+//! arm attractive.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +12,8 @@ use assay_core::Visit;
 
 use crate::group::{Grid, Prior};
 
-/// Earnings of an arm from one visit: 4 E\[p (1 - p)\], in \[0, 1\], of the posterior of p given the
-/// verdicts of the visit and the uniform prior (own derivation). 2/3 without verdicts.
+/// Earnings of an arm from one visit: 4 E\[p (1 - p)\], in \[0, 1\], of the posterior of p given
+/// the verdicts of the visit and the uniform prior (own derivation). 2/3 without verdicts.
 #[must_use]
 pub fn earned(grid: &Grid, judged: u32, passes: u32) -> f64 {
     let passes = passes.min(judged);
@@ -62,8 +62,8 @@ pub fn dump(mean: f64, rollouts: f64, all: f64) -> f64 {
     mean + (2.0 * (all.max(0.0) + 1.0).ln() / (rollouts.max(0.0) + 1.0)).sqrt()
 }
 
-/// Softmax exp(value / temperature) / sum, each in \[0, 1\]. Values must be finite and `temperature`
-/// above 0. Empty for no values.
+/// Softmax exp(value / temperature) / sum, each in \[0, 1\]. Values must be finite and
+/// `temperature` above 0. Empty for no values.
 #[must_use]
 pub fn softmax(values: &[f64], temperature: f64) -> Vec<f64> {
     let most = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -64,8 +64,8 @@ impl Belief {
         )
     }
 
-    /// Mean share of right answers, in (0, 1): alpha / (alpha + beta) for a clean verifier, else the
-    /// mean of [`Belief::posterior`].
+    /// Mean share of right answers, in (0, 1): alpha / (alpha + beta) for a clean verifier, else
+    /// the mean of [`Belief::posterior`].
     #[must_use]
     pub fn mean(&self, grid: &Grid) -> f64 {
         if grid.is_clean() {
@@ -93,9 +93,9 @@ pub enum Goal {
 }
 
 impl Goal {
-    /// 1 - (distance / greatest possible distance)^2, in \[0, 1\]: 1 where the goal is met, 0 at the
-    /// end of \[0, 1\] that is farthest from it (own scaling). MoPPS (arXiv 2507.04632) selects the
-    /// prompts of least squared distance, which is the same order.
+    /// 1 - (distance / greatest possible distance)^2, in \[0, 1\]: 1 where the goal is met, 0 at
+    /// the end of \[0, 1\] that is farthest from it (own scaling). MoPPS (arXiv 2507.04632) selects
+    /// the prompts of least squared distance, which is the same order.
     #[must_use]
     pub fn value(self, p: f64) -> f64 {
         let (low, high) = match self {

@@ -42,12 +42,12 @@ pub struct Suggestion {
 /// Prompts to sample next, best value first, each at most once. `random` returns uniform numbers in
 /// \[0, 1).
 ///
-/// A share [`Suggest::unvisited`] of the slots is reserved for prompts without a verdict, selected by
-/// the same strategy. For the other slots they compete with the value of their prior. Equal values
-/// are ordered at random. Equal candidates, settings and random numbers give equal results.
+/// A share [`Suggest::unvisited`] of the slots is reserved for prompts without a verdict, selected
+/// by the same strategy. For the other slots they compete with the value of their prior. Equal
+/// values are ordered at random. Equal candidates, settings and random numbers give equal results.
 ///
-/// Returns fewer prompts than requested if there are fewer candidates, if the filter keeps fewer, or
-/// if the budget is too small for more.
+/// Returns fewer prompts than requested if there are fewer candidates, if the filter keeps fewer,
+/// or if the budget is too small for more.
 ///
 /// # Errors
 /// The first setting outside its limits.
@@ -240,8 +240,8 @@ fn allocate_rollouts(
     allocated
 }
 
-/// `budget` in `n` equal parts, each clamped to \[`least`, `most`\]. The remainder goes to the first
-/// parts.
+/// `budget` in `n` equal parts, each clamped to \[`least`, `most`\]. The remainder goes to the
+/// first parts.
 fn even(n: usize, budget: u64, least: u32, most: u32) -> Vec<u32> {
     let parts = u64::try_from(n.max(1)).unwrap_or(u64::MAX);
     let (each, left) = (budget / parts, budget % parts);

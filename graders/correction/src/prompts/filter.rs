@@ -1,5 +1,5 @@
-//! Difficulty filter: keeps prompts that are neither solved nor hopeless. It uses the expected share
-//! of right answers only; the uncertainty of the share is part of [`Belief`](super::Belief).
+//! Difficulty filter: keeps prompts that are neither solved nor hopeless. It uses the expected
+//! share of right answers only; the uncertainty of the share is part of [`Belief`](super::Belief).
 
 /// Learnability p (1 - p), in \[0, 1/4\], of a prompt whose share of right answers `p` is within
 /// \[`low`, `high`\]; `None` if the prompt is filtered out.

@@ -45,8 +45,8 @@ pub fn gain(n: u32, p: f64, rates: Rates) -> f64 {
     rates.j().powi(2) * (q.powf(n) * (1.0 - q) + (1.0 - q).powf(n) * q) * p * (1.0 - p).powi(2)
 }
 
-/// Heap entry for the next rollout of a prompt, ordered by greatest gain, then fewest rollouts, then
-/// index.
+/// Heap entry for the next rollout of a prompt, ordered by greatest gain, then fewest rollouts,
+/// then index.
 #[derive(PartialEq)]
 struct NextRollout {
     gain: f64,
@@ -71,11 +71,11 @@ impl PartialOrd for NextRollout {
     }
 }
 
-/// The allocation of rollouts with the greatest total [`value`]. Its sum is `budget`, or less if all
-/// prompts reach their maximum. Prompts without value share the remainder evenly.
+/// The allocation of rollouts with the greatest total [`value`]. Its sum is `budget`, or less if
+/// all prompts reach their maximum. Prompts without value share the remainder evenly.
 ///
-/// `None` if the budget is below the sum of the minimums, if a minimum is 0 or above its maximum, or
-/// if a p is outside \[0, 1\].
+/// `None` if the budget is below the sum of the minimums, if a minimum is 0 or above its maximum,
+/// or if a p is outside \[0, 1\].
 #[must_use]
 pub fn allocate(demands: &[Demand], budget: u64) -> Option<Vec<u32>> {
     let fits = |demand: &Demand| {

@@ -71,8 +71,8 @@ impl Moments {
         })
     }
 
-    /// Unbiased standard deviation sqrt(M2 / (n - 1)); `None` with fewer than two rewards, and if it
-    /// is not finite.
+    /// Unbiased standard deviation sqrt(M2 / (n - 1)); `None` with fewer than two rewards, and if
+    /// it is not finite.
     #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         (self.n > 1.0)

@@ -10,10 +10,10 @@ use crate::group::{Grid, Prior};
 
 /// Belief with two discounts `fast` and `slow`, both in \[0, 1\] (own derivation).
 ///
-/// A slow belief, discounted by `slow`, estimates the long-term share of right answers. The returned
-/// belief is discounted by `fast` and starts from a prior with the mean of the slow belief and the
-/// strength alpha + beta of `prior`. The long-term share therefore persists, with the weight of alpha
-/// + beta verdicts.
+/// A slow belief, discounted by `slow`, estimates the long-term share of right answers. The
+/// returned belief is discounted by `fast` and starts from a prior with the mean of the slow belief
+/// and the strength alpha + beta of `prior`. The long-term share therefore persists, with the
+/// weight of alpha + beta verdicts.
 #[must_use]
 pub fn two_scale(prior: Prior, fast: f64, slow: f64, visits: &[Visit], grid: &Grid) -> Belief {
     let long = Belief::after(prior, slow, visits).mean(grid);
@@ -84,9 +84,9 @@ mod tests {
 
     #[test]
     fn prior_of_the_fast_belief_has_the_mean_of_the_slow_one() {
-        // 0 of 8 twice, then 4 of 8. Without slow discount: Beta(1 + 4, 1 + 20), mean 5/26. The fast
-        // belief with d = 0 is the prior (2 * 5/26 = 0.384615, 2 * 21/26 = 1.615385) plus the last
-        // visit.
+        // 0 of 8 twice, then 4 of 8. Without slow discount: Beta(1 + 4, 1 + 20), mean 5/26. The
+        // fast belief with d = 0 is the prior (2 * 5/26 = 0.384615, 2 * 21/26 = 1.615385) plus the
+        // last visit.
         let grid = Grid::new(Rates::CLEAN).unwrap();
         let belief = two_scale(
             Prior::UNIFORM,

@@ -16,8 +16,18 @@ const COLOURS: usize = 6;
 /// Approximate number of intervals on an axis.
 const INTERVALS: f64 = 5.0;
 
-const STYLE: &str = "text{font:14px \
-system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}.m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}.a{stroke:#888}.l{fill:none;stroke-width:2}.b{stroke:none;fill-opacity:.18}.s0{stroke:#4c78a8;fill:#4c78a8}.s1{stroke:#e08a2c;fill:#e08a2c}.s2{stroke:#4f9d57;fill:#4f9d57}.s3{stroke:#8a62a8;fill:#8a62a8}.s4{stroke:#9a6b52;fill:#9a6b52}.s5{stroke:#3aa0a8;fill:#3aa0a8}.l{fill:none}.b{stroke:none}@media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}.g{stroke:#333}.a{stroke:#777}.s0{stroke:#6f9fd0;fill:#6f9fd0}.s1{stroke:#f0a552;fill:#f0a552}.s2{stroke:#6dbb75;fill:#6dbb75}.s3{stroke:#ab85c8;fill:#ab85c8}.s4{stroke:#bd8d73;fill:#bd8d73}.s5{stroke:#5cc0c8;fill:#5cc0c8}.l{fill:none}.b{stroke:none}}";
+const STYLE: &str = "\
+    text{font:14px system-ui,sans-serif;fill:#222}.t{font-size:17px;font-weight:600}\
+    .m{fill:#555}.e{text-anchor:end}.c{text-anchor:middle}.p{fill:#fff}.g{stroke:#ddd}\
+    .a{stroke:#888}.l{fill:none;stroke-width:2}.b{stroke:none;fill-opacity:.18}\
+    .s0{stroke:#4c78a8;fill:#4c78a8}.s1{stroke:#e08a2c;fill:#e08a2c}\
+    .s2{stroke:#4f9d57;fill:#4f9d57}.s3{stroke:#8a62a8;fill:#8a62a8}\
+    .s4{stroke:#9a6b52;fill:#9a6b52}.s5{stroke:#3aa0a8;fill:#3aa0a8}.l{fill:none}.b{stroke:none}\
+    @media(prefers-color-scheme:dark){text{fill:#e6e6e6}.m{fill:#aaa}.p{fill:#15181c}\
+    .g{stroke:#333}.a{stroke:#777}.s0{stroke:#6f9fd0;fill:#6f9fd0}\
+    .s1{stroke:#f0a552;fill:#f0a552}.s2{stroke:#6dbb75;fill:#6dbb75}\
+    .s3{stroke:#ab85c8;fill:#ab85c8}.s4{stroke:#bd8d73;fill:#bd8d73}\
+    .s5{stroke:#5cc0c8;fill:#5cc0c8}.l{fill:none}.b{stroke:none}}";
 
 /// Title and axis labels.
 #[derive(Debug, Clone)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{self, Seal};
 use super::segment::{Folder, Position, sync_folder};
-use crate::writer::Loaded;
+use crate::writer::LoadedEntry;
 
 /// Name of the folder within the spool's folder.
 const FOLDER: &str = "set-aside";
@@ -25,8 +25,8 @@ const EXTENSION: &str = "entry";
 
 /// The first line of a file, a JSON object; the frame follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Note {
-    /// Why the entry was refused.
+pub(crate) struct SetAsideNote {
+    /// Why the entry was rejected.
     pub(crate) reason: String,
     /// Its batch; `None` if the frame cannot be decoded.
     pub(crate) batch: Option<String>,
@@ -38,22 +38,22 @@ pub(crate) struct Note {
 
 /// An entry that is set aside.
 #[derive(Debug)]
-pub(crate) struct AsideFile {
+pub(crate) struct SetAsideFile {
     /// Name of the file without its extension.
     pub(crate) name: String,
-    pub(crate) note: Note,
+    pub(crate) note: SetAsideNote,
     /// Bytes of the frame.
     pub(crate) bytes: u64,
     pub(crate) path: PathBuf,
 }
 
 /// The files of one spool.
-pub(crate) struct Aside {
+pub(crate) struct SetAsideFolder {
     path: PathBuf,
     seal: Seal,
 }
 
-impl Aside {
+impl SetAsideFolder {
     pub(crate) fn of(folder: &Folder) -> Self {
         Self {
             path: folder.path.join(FOLDER),
@@ -71,7 +71,12 @@ impl Aside {
 
     /// Writes the frame of the entry that starts at `start`. It is synced to disk when this
     /// returns.
-    pub(crate) fn keep(&self, start: Position, note: &Note, frame: &[u8]) -> io::Result<()> {
+    pub(crate) fn insert(
+        &self,
+        start: Position,
+        note: &SetAsideNote,
+        frame: &[u8],
+    ) -> io::Result<()> {
         if !self.path.is_dir() {
             fs::create_dir_all(&self.path)?;
             self.path.parent().map_or(Ok(()), sync_folder)?;
@@ -80,7 +85,7 @@ impl Aside {
         let unfinished = path.with_extension("part");
         let written = write(&unfinished, note, frame).and_then(|()| fs::rename(&unfinished, &path));
         if let Err(error) = written {
-            // On a full disk it would take space that the next try needs.
+            // On a full disk the file would take space that the next try needs.
             let _ = fs::remove_file(&unfinished);
             return Err(error);
         }
@@ -88,17 +93,16 @@ impl Aside {
     }
 
     /// Removes the file of the entry that starts at `start`; returns whether there was one.
-    pub(crate) fn forget(&self, start: Position) -> io::Result<bool> {
-        self.remove(&self.path.join(format!("{}.{EXTENSION}", name(start))))
+    pub(crate) fn remove(&self, start: Position) -> io::Result<bool> {
+        self.delete(&self.path.join(format!("{}.{EXTENSION}", name(start))))
     }
 
-    /// Removes the file of an entry that was applied durably: the database keeps it after a power
-    /// loss.
-    pub(crate) fn remove_file(&self, file: &AsideFile) -> io::Result<()> {
-        self.remove(&file.path).map(|_| ())
+    /// Removes the file of an entry that was applied and is durable in the database.
+    pub(crate) fn remove_file(&self, file: &SetAsideFile) -> io::Result<()> {
+        self.delete(&file.path).map(|_| ())
     }
 
-    fn remove(&self, path: &Path) -> io::Result<bool> {
+    fn delete(&self, path: &Path) -> io::Result<bool> {
         match fs::remove_file(path) {
             Ok(()) => sync_folder(&self.path).map(|()| true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -119,13 +123,13 @@ impl Aside {
         Ok(starts.filter(|start| *start >= progress).collect())
     }
 
-    /// How many entries are set aside.
+    /// Number of entries that are set aside.
     pub(crate) fn count(&self) -> io::Result<u64> {
         Ok(self.paths()?.len() as u64)
     }
 
     /// The entries in the order of their names, which is the order in which they were recorded.
-    pub(crate) fn list(&self) -> io::Result<Vec<AsideFile>> {
+    pub(crate) fn list(&self) -> io::Result<Vec<SetAsideFile>> {
         self.paths()?
             .into_iter()
             .map(|path| {
@@ -135,7 +139,7 @@ impl Aside {
                     .unwrap_or_default()
                     .to_string_lossy()
                     .into_owned();
-                Ok(AsideFile {
+                Ok(SetAsideFile {
                     name,
                     note,
                     bytes: frame.len() as u64,
@@ -146,7 +150,7 @@ impl Aside {
     }
 
     /// The entry in the file at `path`.
-    pub(crate) fn load(&self, path: &Path) -> io::Result<Loaded> {
+    pub(crate) fn load(&self, path: &Path) -> io::Result<LoadedEntry> {
         let (_, frame) = read(path)?;
         // Entries from segments written before frames had a key have a checksum without one.
         let seal = if frame::measure(&Seal::PLAIN, &frame).is_some() {
@@ -154,7 +158,7 @@ impl Aside {
         } else {
             self.seal
         };
-        Loaded::from_frame(&seal, &frame)
+        LoadedEntry::from_frame(&seal, &frame)
     }
 
     fn paths(&self) -> io::Result<Vec<PathBuf>> {
@@ -180,7 +184,7 @@ fn name(start: Position) -> String {
     format!("{:08}-{:010}", start.segment, start.byte)
 }
 
-fn write(path: &Path, note: &Note, frame: &[u8]) -> io::Result<()> {
+fn write(path: &Path, note: &SetAsideNote, frame: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     let mut head = serde_json::to_vec(note)?;
     head.push(b'\n');
@@ -189,7 +193,7 @@ fn write(path: &Path, note: &Note, frame: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-fn read(path: &Path) -> io::Result<(Note, Vec<u8>)> {
+fn read(path: &Path) -> io::Result<(SetAsideNote, Vec<u8>)> {
     let mut bytes = fs::read(path)?;
     let end = bytes
         .iter()
@@ -198,7 +202,7 @@ fn read(path: &Path) -> io::Result<(Note, Vec<u8>)> {
     let note = serde_json::from_slice(&bytes[..end]).map_err(|error| {
         io::Error::new(
             io::ErrorKind::InvalidData,
-            format!("`{}` is not an entry set aside: {error}", path.display()),
+            format!("`{}` is not a set-aside entry: {error}", path.display()),
         )
     })?;
     Ok((note, bytes.split_off((end + 1).min(bytes.len()))))
