@@ -304,7 +304,7 @@ fn errors_exit_with_2_and_a_message() {
     );
     assert_fails(
         &["grade", "items.jsonl", "--jobs", "100000"],
-        "`engine.workers` is 0 (one a core) to 1024",
+        "`engine.workers` must be between 0 (one per core) and 1024",
     );
     assert_fails(&["grade", "absent.jsonl"], "cannot read `absent.jsonl`");
     assert_fails(&["grades"], "no database at `assay.db`");
@@ -325,7 +325,7 @@ fn errors_exit_with_2_and_a_message() {
     assert_fails(&absent, "no grade has the id `01JD5XW7P9V6F8K4M3N2Q1R0ST`");
     assert_fails(
         &["serve", "--listen", "0.0.0.0:0"],
-        "callers are not authenticated yet",
+        "callers are not authenticated",
     );
     assert_fails(
         &[
