@@ -273,7 +273,7 @@ impl Folder {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let fresh = identity::claim_again(&self.path, &self.identity).map_err(io::Error::other)?;
+        let fresh = identity::reclaim(&self.path, &self.identity).map_err(io::Error::other)?;
         let Some(fresh) = fresh else {
             return Err(io::Error::other(format!(
                 "`{}` is now the spool of another database",
