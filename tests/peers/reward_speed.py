@@ -9,7 +9,7 @@ Two shapes: a decoder of 0.1 billion parameters with random weights, and all-Min
 256); with every core and with one. Rounds of both take turns, and medians are compared.
 `transformers` gets batches of eight, padded on the right, in the order of arrival and, where
 lengths vary, also sorted by length. Tokens are those of the inputs: padding is work without a
-result, and its share is told.
+result, and its share is printed.
 
 `assay models bench --model DIR --lengths L --tokens N --rounds 1 --threads N --device cpu --dtype
 f32 --json` says which lengths the inputs had that it read, and the seconds for all of them;

@@ -233,7 +233,7 @@ mod tests {
             caller: "local".into(),
             run: None,
             step: None,
-            entries: 0,
+            items: 0,
             received_us: 0,
             grades: Vec::new(),
             bodies: Vec::new(),

@@ -1,4 +1,4 @@
-//! One text of a template: compiled once, rendered over each row.
+//! Texts of templates: compiled once, rendered for each row.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,41 +9,41 @@ use minijinja::{
 };
 use serde_json::Value;
 
-use crate::functions;
+use crate::jinja_functions;
 use crate::{Row, RowError, TemplateError};
 
-/// Instructions that one text may take on one row: far more than any layout of a dataset needs.
+/// Maximum number of Jinja instructions per text and row.
 const FUEL: u64 = 1_000_000;
 
-/// Name under which the value of a lone expression is found again.
-const MADE: &str = "__made";
+/// Variable that receives the value of a single expression.
+const RESULT: &str = "__result";
 
-/// The texts of a template under their pointers.
-pub(crate) struct Engine {
+/// The compiled texts of a template, by their JSON pointers.
+pub(crate) struct Renderer {
     environment: Environment<'static>,
     programs: BTreeMap<String, Program>,
 }
 
-/// How a text is rendered.
+/// A compiled text. `reads` are the columns that it uses.
 #[derive(Debug)]
-pub(crate) enum Text {
-    /// It has nothing of Jinja.
+pub(crate) enum CompiledText {
+    /// A text without Jinja.
     Plain(String),
-    /// It is the value of one column.
+    /// The value of one column.
     Column { pointer: String, name: String },
-    /// It is one expression, whose value keeps its type.
+    /// A single expression, whose value keeps its type.
     Expression {
         pointer: String,
         reads: BTreeSet<String>,
     },
-    /// It is a text with something in it.
+    /// A text that contains expressions or statements.
     Mixed {
         pointer: String,
         reads: BTreeSet<String>,
     },
 }
 
-/// The columns of a row as expressions see them.
+/// The columns of a row, converted for Jinja when first used.
 pub(crate) struct Columns<'a> {
     row: &'a Row,
     jinja: std::cell::OnceCell<Jinja>,
@@ -64,16 +64,17 @@ impl<'a> Columns<'a> {
     }
 }
 
-impl Engine {
+impl Renderer {
     pub(crate) fn new() -> Self {
         let mut environment = Environment::new();
         environment.set_fuel(Some(FUEL));
         environment.set_undefined_behavior(UndefinedBehavior::Strict);
-        // Templates are named by their pointers, which say nothing of what they write.
+        // Templates are named by JSON pointers, so the format for escaping cannot be derived from
+        // the name.
         environment.set_auto_escape_callback(|_| AutoEscape::None);
         assay_jinja::bound(&mut environment);
-        environment.set_formatter(written);
-        functions::add(&mut environment);
+        environment.set_formatter(format_value);
+        jinja_functions::add(&mut environment);
         Self {
             environment,
             programs: BTreeMap::new(),
@@ -81,63 +82,72 @@ impl Engine {
     }
 
     /// Compiles the text at `pointer`.
-    pub(crate) fn compile(&mut self, pointer: &str, text: &str) -> Result<Text, TemplateError> {
+    pub(crate) fn compile(
+        &mut self,
+        pointer: &str,
+        text: &str,
+    ) -> Result<CompiledText, TemplateError> {
         if !["{{", "{%", "{#"].iter().any(|mark| text.contains(mark)) {
-            return Ok(Text::Plain(text.to_owned()));
+            return Ok(CompiledText::Plain(text.to_owned()));
         }
         let pointer = pointer.to_owned();
-        if let Some(expression) = lone(text) {
+        if let Some(expression) = single_expression(text) {
             if is_name(expression) {
-                return Ok(Text::Column {
+                return Ok(CompiledText::Column {
                     pointer,
                     name: expression.to_owned(),
                 });
             }
-            let reads = self.add(&pointer, &format!("{{% set {MADE} = ({expression}) %}}"))?;
-            return Ok(Text::Expression { pointer, reads });
+            let reads = self.add(&pointer, &format!("{{% set {RESULT} = ({expression}) %}}"))?;
+            return Ok(CompiledText::Expression { pointer, reads });
         }
         let reads = self.add(&pointer, text)?;
-        Ok(Text::Mixed { pointer, reads })
+        Ok(CompiledText::Mixed { pointer, reads })
     }
 
     fn add(&mut self, pointer: &str, source: &str) -> Result<BTreeSet<String>, TemplateError> {
-        let wrong = |error: minijinja::Error| TemplateError::Text {
+        let invalid = |error: minijinja::Error| TemplateError::Text {
             pointer: pointer.to_owned(),
-            message: told(&error),
+            message: one_line(&error),
         };
-        let program = Program::compile(&self.environment, pointer, source).map_err(wrong)?;
+        let program = Program::compile(&self.environment, pointer, source).map_err(invalid)?;
         self.programs.insert(pointer.to_owned(), program);
         let globals: BTreeSet<String> = self
             .environment
             .globals()
             .map(|(name, _)| name.to_owned())
             .collect();
-        let reads = assay_jinja::reads(&self.environment, pointer, source).map_err(wrong)?;
+        let reads = assay_jinja::reads(&self.environment, pointer, source).map_err(invalid)?;
         Ok(reads
             .into_iter()
             .filter(|name| !globals.contains(name))
             .collect())
     }
 
-    /// The value of a text on a row.
-    pub(crate) fn render(&self, text: &Text, columns: &Columns<'_>) -> Result<Value, RowError> {
+    /// The value of a text for a row.
+    pub(crate) fn render(
+        &self,
+        text: &CompiledText,
+        columns: &Columns<'_>,
+    ) -> Result<Value, RowError> {
         match text {
-            Text::Plain(text) => Ok(Value::String(text.clone())),
-            Text::Column { pointer, name } => match columns.row.get(name) {
+            CompiledText::Plain(text) => Ok(Value::String(text.clone())),
+            CompiledText::Column { pointer, name } => match columns.row.get(name) {
                 None | Some(Value::Null) => Err(RowError::Missing {
                     column: name.clone(),
                     pointer: pointer.clone(),
                 }),
                 Some(value) => Ok(value.clone()),
             },
-            Text::Expression { pointer, reads } => {
-                let found = self
-                    .rendered(pointer, columns, Some(MADE))
+            CompiledText::Expression { pointer, reads } => {
+                let rendered = self
+                    .run(pointer, columns, Some(RESULT))
                     .map(|(_, value)| value);
-                let value = found.map_err(|error| failed(&error, pointer, reads, columns.row))?;
+                let value =
+                    rendered.map_err(|error| failed(&error, pointer, reads, columns.row))?;
                 let Some(value) = value.filter(|value| !value.is_undefined()) else {
-                    return Err(absent(pointer, reads, columns.row, || {
-                        "it gives nothing on this row".to_owned()
+                    return Err(missing_or_failed(pointer, reads, columns.row, || {
+                        "the value is undefined".to_owned()
                     }));
                 };
                 serde_json::to_value(value).map_err(|error| RowError::Failed {
@@ -145,8 +155,8 @@ impl Engine {
                     message: error.to_string(),
                 })
             }
-            Text::Mixed { pointer, reads } => {
-                let rendered = self.rendered(pointer, columns, None).map(|(text, _)| text);
+            CompiledText::Mixed { pointer, reads } => {
+                let rendered = self.run(pointer, columns, None).map(|(text, _)| text);
                 rendered
                     .map(Value::String)
                     .map_err(|error| failed(&error, pointer, reads, columns.row))
@@ -155,8 +165,8 @@ impl Engine {
     }
 }
 
-impl Engine {
-    fn rendered(
+impl Renderer {
+    fn run(
         &self,
         pointer: &str,
         columns: &Columns<'_>,
@@ -170,8 +180,8 @@ impl Engine {
     }
 }
 
-/// Writes a value into a text. Null is nothing that a text could say.
-fn written(
+/// Writes a value into a text. Null and undefined values are errors.
+fn format_value(
     out: &mut Output<'_>,
     state: &mut State<'_, '_>,
     value: &Jinja,
@@ -182,27 +192,27 @@ fn written(
     assay_jinja::emit(out, state, value)
 }
 
-/// The expression of a text that is one expression and nothing else.
-fn lone(text: &str) -> Option<&str> {
+/// The expression of a text that consists of a single expression.
+fn single_expression(text: &str) -> Option<&str> {
     let inside = text.trim().strip_prefix("{{")?.strip_suffix("}}")?;
     let more = ["{{", "}}", "{%", "{#"]
         .iter()
         .any(|mark| inside.contains(mark));
-    // White space control of Jinja means nothing where there is nothing around.
+    // The whitespace control of Jinja has no effect without surrounding text.
     (!more).then(|| inside.trim_matches('-').trim())
 }
 
-/// Whether an expression is a plain name, which the row answers without Jinja.
+/// Whether an expression is a name, which is read from the row without Jinja.
 fn is_name(expression: &str) -> bool {
     let mut characters = expression.chars();
     let starts = characters
         .next()
         .is_some_and(|first| first.is_ascii_alphabetic() || first == '_');
-    let goes_on = characters.all(|c| c.is_ascii_alphanumeric() || c == '_');
-    starts && goes_on && !["true", "false", "none", "True", "False", "None"].contains(&expression)
+    let continues = characters.all(|c| c.is_ascii_alphanumeric() || c == '_');
+    starts && continues && !["true", "false", "none", "True", "False", "None"].contains(&expression)
 }
 
-/// Why an expression failed: for want of a column, or otherwise.
+/// The error of a row on which an expression failed. An undefined value may be a missing column.
 fn failed(
     error: &minijinja::Error,
     pointer: &str,
@@ -210,11 +220,11 @@ fn failed(
     row: &Row,
 ) -> RowError {
     let message = || match error.kind() {
-        ErrorKind::OutOfFuel => "it does not come to an end".to_owned(),
-        _ => told(error),
+        ErrorKind::OutOfFuel => format!("more than {FUEL} instructions"),
+        _ => one_line(error),
     };
     if error.kind() == ErrorKind::UndefinedError || error.kind() == ErrorKind::UnknownMethod {
-        return absent(pointer, reads, row, message);
+        return missing_or_failed(pointer, reads, row, message);
     }
     RowError::Failed {
         pointer: pointer.to_owned(),
@@ -222,8 +232,9 @@ fn failed(
     }
 }
 
-/// The first column that an expression reads and the row has not, else the failure as it was told.
-fn absent(
+/// [`RowError::Missing`] for the first column that the expression reads and the row lacks,
+/// otherwise [`RowError::Failed`].
+fn missing_or_failed(
     pointer: &str,
     reads: &BTreeSet<String>,
     row: &Row,
@@ -245,8 +256,8 @@ fn absent(
     }
 }
 
-/// An error in one line, without the name that the text has here.
-fn told(error: &minijinja::Error) -> String {
+/// An error in one line, without the internal name of the template.
+fn one_line(error: &minijinja::Error) -> String {
     match error.detail() {
         Some(detail) => format!("{}: {detail}", error.kind()),
         None => error.kind().to_string(),

@@ -1,15 +1,14 @@
-//! What is seen of rows, and what is not.
+//! Findings of rows and datasets.
 
 use assay_check::Options;
 
-use crate::fixtures::{checked, checked_lines, found, row};
+use crate::fixtures::{check_files, check_lines, found, row};
 
 #[tokio::test]
-async fn a_verdict_that_wavers_is_told_when_it_is_looked_at_twice() {
-    let lines = row(0, "1") + &row(1, "waver");
-    // Alone the gold of the second row is graded right or wrong by luck; that is what repeats are
-    // for.
-    let report = checked_lines(
+async fn repeats_find_varying_verdicts() {
+    // Without repeats, the gold of the second row would be graded right or wrong by chance.
+    let lines = row(0, "1") + &row(1, "varying");
+    let report = check_lines(
         &lines,
         Options {
             repeats: 2,
@@ -25,8 +24,8 @@ async fn a_verdict_that_wavers_is_told_when_it_is_looked_at_twice() {
 }
 
 #[tokio::test]
-async fn a_task_that_takes_anything_is_told_three_times() {
-    let report = checked_lines(&row(0, "anything"), Options::default()).await;
+async fn finds_tasks_that_accept_anything() {
+    let report = check_lines(&row(0, "anything"), Options::default()).await;
     assert_eq!(
         found(&report),
         [(1, "empty-accepted"), (1, "refusal-accepted")]
@@ -34,11 +33,11 @@ async fn a_task_that_takes_anything_is_told_three_times() {
 }
 
 #[tokio::test]
-async fn work_is_compared_with_that_of_other_rows() {
+async fn compares_work_with_other_rows() {
     let rows: String = (0..30)
         .map(|number| row(number, if number == 17 { "heavy" } else { "5" }))
         .collect();
-    let report = checked_lines(&rows, Options::default()).await;
+    let report = check_lines(&rows, Options::default()).await;
     assert_eq!(
         found(&report),
         [(18, "mixed-answers"), (18, "work-outlier")]
@@ -47,15 +46,15 @@ async fn work_is_compared_with_that_of_other_rows() {
         .map(|number| row(number, if number == 7 { "heavy" } else { "5" }))
         .collect();
     assert_eq!(
-        found(&checked_lines(&few, Options::default()).await),
+        found(&check_lines(&few, Options::default()).await),
         [],
-        "a few rows make no rule"
+        "too few rows for a finding"
     );
 }
 
 #[tokio::test]
-async fn a_fault_of_the_grader_is_none_of_the_row() {
-    let report = checked_lines(&(row(0, "panic") + &row(1, "2")), Options::default()).await;
+async fn grader_faults_are_failures_and_not_findings() {
+    let report = check_lines(&(row(0, "panic") + &row(1, "2")), Options::default()).await;
     assert_eq!(found(&report), []);
     assert!(report.failed > 0);
     let first = report.first_failure.unwrap();
@@ -66,8 +65,8 @@ async fn a_fault_of_the_grader_is_none_of_the_row() {
 }
 
 #[tokio::test]
-async fn wrong_answers_are_counted() {
-    let report = checked_lines(
+async fn counts_wrong_answers() {
+    let report = check_lines(
         &(row(0, "12") + &row(1, "anything") + &row(2, "A")),
         Options::default(),
     )
@@ -76,12 +75,12 @@ async fn wrong_answers_are_counted() {
     assert_eq!(
         (mutants.tried, mutants.killed),
         (3, 3),
-        "two of a number, one of a letter, none of a word"
+        "a number has two mutants, a letter one, a word none"
     );
 }
 
 #[tokio::test]
-async fn duplicates_are_found_across_datasets() {
+async fn finds_duplicates_across_datasets() {
     let folder = tempfile::tempdir().unwrap();
     let (train, test) = (
         folder.path().join("train.jsonl"),
@@ -89,23 +88,23 @@ async fn duplicates_are_found_across_datasets() {
     );
     std::fs::write(&train, row(0, "1") + &row(1, "2")).unwrap();
     std::fs::write(&test, row(5, "1") + &row(1, "2")).unwrap();
-    let report = checked(&[&train, &test], Options::default()).await;
+    let report = check_files(&[&train, &test], Options::default()).await;
     assert_eq!(found(&report), [(2, "duplicate-row")]);
     assert_eq!(
         report.findings[0].message,
-        "it asks the same as row 2 of train.jsonl; drop one of them"
+        "same question as row 2 of train.jsonl; drop one of them"
     );
 }
 
 #[tokio::test]
-async fn a_sample_draws_each_row_once_and_says_how_many_there_were() {
+async fn sample_has_distinct_rows_and_reports_the_total() {
     let rows: String = (0..1_000).map(|number| row(number, "")).collect();
     let options = || Options {
         sample: Some(40),
         seed: 3,
         ..Options::default()
     };
-    let report = checked_lines(&rows, options()).await;
+    let report = check_lines(&rows, options()).await;
     let numbers: Vec<u64> = found(&report).iter().map(|(number, _)| *number).collect();
     assert!(
         numbers.is_sorted_by(|a, b| a < b) && numbers.len() == 40,
@@ -116,8 +115,5 @@ async fn a_sample_draws_each_row_once_and_says_how_many_there_were() {
         (report.datasets[0].checked, report.datasets[0].rows),
         (40, 1_000)
     );
-    assert_eq!(
-        found(&checked_lines(&rows, options()).await),
-        found(&report)
-    );
+    assert_eq!(found(&check_lines(&rows, options()).await), found(&report));
 }

@@ -1,9 +1,8 @@
-//! Texts as words: what the comparisons of prompts go by.
+//! Normalised words of a text and their sequences (shingles), by which prompts are compared.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// FNV-1a (Fowler, Noll and Vo) of 64 bits, mixed once more at the end: quick, and the same on
-/// every machine.
+/// 64-bit FNV-1a (Fowler, Noll and Vo) with a final mix. It is fast and the same on all machines.
 pub(crate) fn hash(bytes: &[u8]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     for byte in bytes {
@@ -12,22 +11,22 @@ pub(crate) fn hash(bytes: &[u8]) -> u64 {
     mix(hash)
 }
 
-/// The finish of MurmurHash3 (Appleby): every bit of the input moves every bit of the output.
+/// The finaliser of MurmurHash3 (Appleby): each input bit affects all output bits.
 pub(crate) fn mix(mut hash: u64) -> u64 {
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xff51_afd7_ed55_8ccd);
     hash = (hash ^ (hash >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     hash ^ (hash >> 33)
 }
 
-/// One word of a text.
+/// A word of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) hash: u64,
-    /// It has something beside letters: a figure, an operator, code.
+    /// Whether the word contains characters other than letters, such as digits, operators or code.
     pub(crate) exact: bool,
 }
 
-/// The words of a text: compatibility forms, case and the punctuation around words say nothing.
+/// The words of a text. Unicode compatibility forms, case and punctuation around words are ignored.
 pub(crate) fn words(text: &str) -> Vec<Word> {
     let folded: String = if text.is_ascii() {
         text.to_ascii_lowercase()
@@ -54,12 +53,13 @@ pub(crate) fn words(text: &str) -> Vec<Word> {
         .collect()
 }
 
-/// Each run of `length` words as a number; the whole text where it is shorter, nothing where it is
-/// empty.
+/// The hashes of all sequences of `length` words. A shorter text is one sequence; an empty text has
+/// none.
 pub(crate) fn shingles(words: &[Word], length: usize) -> impl Iterator<Item = u64> + '_ {
     let length = length.clamp(1, words.len().max(1));
-    words.windows(length).map(|run| {
-        run.iter()
+    words.windows(length).map(|window| {
+        window
+            .iter()
             .fold(0u64, |sum, word| mix(sum.rotate_left(7) ^ word.hash))
     })
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_and_punctuation_say_nothing() {
+    fn words_ignore_case_and_punctuation() {
         assert_eq!(
             words("What is  Two (squared)?"),
             words("what is two squared")
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_are_one_shingle() {
+    fn short_text_is_one_shingle() {
         assert_eq!(shingles(&words("one two"), 8).count(), 1);
         assert_eq!(shingles(&words("a b c d"), 2).count(), 3);
         assert_eq!(shingles(&words(""), 2).count(), 0);

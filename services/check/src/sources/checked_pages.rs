@@ -1,6 +1,5 @@
-//! Responsible for rejecting pages of Parquet that claim more values than they can hold. The
-//! library reserves memory for as many as a page claims, and a failed allocation would end the
-//! process.
+//! Rejects Parquet pages that claim more values than they can contain. The library reserves memory
+//! for the claimed number of values, and a failed allocation would end the process.
 
 use parquet::basic::{Encoding, Type};
 use parquet::bloom_filter::Sbbf;
@@ -11,9 +10,9 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::record::reader::RowIter;
 use parquet::schema::types::{ColumnDescPtr, Type as SchemaType};
 
-/// Most values of a page whose lengths are decoded all at once: 64 MiB of lengths. Writers put some
-/// ten thousand into a page.
-const MOST_VALUES: u64 = 1 << 24;
+/// Maximum number of values of a page whose lengths are decoded at once: 64 MiB of lengths. Writers
+/// put about ten thousand values into a page.
+const MAX_VALUES: u64 = 1 << 24;
 
 /// A file whose pages are checked before they are decoded.
 pub(super) struct CheckedFile<R>(pub(super) R);
@@ -110,14 +109,14 @@ fn check(page: Page, column: &ColumnDescPtr) -> Result<Page> {
         buf, num_values, ..
     } = &page
     {
-        // Every value but an empty one of fixed length takes a byte or more.
-        let most = buf.len() as u64 + 1;
-        refuse_above(u64::from(*num_values), most)?;
+        // Every value takes at least one byte, except an empty value of fixed length.
+        let max = buf.len() as u64 + 1;
+        reject_above(u64::from(*num_values), max)?;
         return Ok(page);
     }
     let lengths = match page.encoding() {
         Encoding::DELTA_LENGTH_BYTE_ARRAY => 1,
-        // Lengths of prefixes, then of suffixes.
+        // Lengths of prefixes, then lengths of suffixes.
         Encoding::DELTA_BYTE_ARRAY => 2,
         _ => 0,
     };
@@ -126,22 +125,22 @@ fn check(page: Page, column: &ColumnDescPtr) -> Result<Page> {
         Type::BYTE_ARRAY | Type::FIXED_LEN_BYTE_ARRAY
     );
     if lengths > 0 && is_text {
-        let most = u64::from(page.num_values()).min(MOST_VALUES);
-        let mut values = Bytes {
+        let max = u64::from(page.num_values()).min(MAX_VALUES);
+        let mut values = PageBytes {
             bytes: page.buffer(),
             at: values_start(&page, column)?,
         };
         for _ in 0..lengths {
-            refuse_above(values.skip_deltas(most)?, most)?;
+            reject_above(values.skip_deltas(max)?, max)?;
         }
     }
     Ok(page)
 }
 
-fn refuse_above(values: u64, most: u64) -> Result<()> {
-    if values > most {
+fn reject_above(values: u64, max: u64) -> Result<()> {
+    if values > max {
         return Err(broken(format!(
-            "a page claims {values} values and can hold {most} at most"
+            "a page claims {values} values, but can contain at most {max}"
         )));
     }
     Ok(())
@@ -151,7 +150,7 @@ fn broken(message: impl Into<String>) -> ParquetError {
     ParquetError::General(message.into())
 }
 
-/// Where the values of a data page start, behind its levels.
+/// The offset of the values of a data page, after its levels.
 fn values_start(page: &Page, column: &ColumnDescPtr) -> Result<usize> {
     let (repetition, definition) = (column.max_rep_level(), column.max_def_level());
     match page {
@@ -163,13 +162,13 @@ fn values_start(page: &Page, column: &ColumnDescPtr) -> Result<usize> {
             ..
         } => {
             let mut at = 0;
-            for (most, encoding) in [
+            for (max_level, encoding) in [
                 (repetition, rep_level_encoding),
                 (definition, def_level_encoding),
             ] {
-                if most > 0 {
+                if max_level > 0 {
                     at += level_bytes(
-                        most,
+                        max_level,
                         *encoding,
                         *num_values,
                         buf.get(at..).unwrap_or_default(),
@@ -187,8 +186,8 @@ fn values_start(page: &Page, column: &ColumnDescPtr) -> Result<usize> {
     }
 }
 
-/// Bytes of the levels at the start of `bytes`, in a page of version 1.
-fn level_bytes(most: i16, encoding: Encoding, values: u32, bytes: &[u8]) -> Result<usize> {
+/// Size of the levels at the start of `bytes`, in a page of version 1.
+fn level_bytes(max_level: i16, encoding: Encoding, values: u32, bytes: &[u8]) -> Result<usize> {
     if encoding == Encoding::RLE {
         let length = bytes
             .first_chunk()
@@ -196,24 +195,24 @@ fn level_bytes(most: i16, encoding: Encoding, values: u32, bytes: &[u8]) -> Resu
         let length = length.ok_or_else(|| broken("a page ends within its levels"))?;
         return Ok(4 + length as usize);
     }
-    let bits = u64::from(16 - most.leading_zeros());
+    let bits = u64::from(16 - max_level.leading_zeros());
     usize::try_from((u64::from(values) * bits).div_ceil(8))
         .map_err(|error| broken(error.to_string()))
 }
 
-/// The bytes of a page, from a place on.
-struct Bytes<'p> {
+/// A cursor over the bytes of a page.
+struct PageBytes<'p> {
     bytes: &'p [u8],
     at: usize,
 }
 
-impl Bytes<'_> {
-    /// Skips integers in the encoding `DELTA_BINARY_PACKED`; returns how many there are. Stops
-    /// early where they are more than `most`.
-    fn skip_deltas(&mut self, most: u64) -> Result<u64> {
+impl PageBytes<'_> {
+    /// Skips integers in the encoding `DELTA_BINARY_PACKED` and returns their number. Stops after
+    /// the header if there are more than `max`.
+    fn skip_deltas(&mut self, max: u64) -> Result<u64> {
         let (block, mini_blocks, values) = (self.varint()?, self.varint()?, self.varint()?);
         let _first = self.varint()?;
-        if values > most {
+        if values > max {
             return Ok(values);
         }
         let in_mini_block = block.checked_div(mini_blocks).filter(|values| *values > 0);
@@ -278,16 +277,16 @@ mod tests {
         bytes
     }
 
-    /// Lengths that are all `0`, claiming to be `values`, in blocks of 128.
+    /// Encoded lengths that are all 0, in blocks of 128, with a header that claims `values`.
     fn lengths(values: u64, blocks: usize) -> Vec<u8> {
         let header = [varint(128), varint(4), varint(values), varint(0)].concat();
         [header, [0; 5].repeat(blocks)].concat()
     }
 
     #[test]
-    fn finds_the_end_of_lengths() {
+    fn skips_to_the_end_of_lengths() {
         let bytes = [lengths(3, 1), lengths(257, 2), vec![7]].concat();
-        let mut read = Bytes {
+        let mut read = PageBytes {
             bytes: &bytes,
             at: 0,
         };
@@ -297,10 +296,10 @@ mod tests {
     }
 
     #[test]
-    fn stops_at_lengths_that_claim_too_much() {
+    fn stops_at_headers_that_claim_too_many_lengths() {
         let bytes = lengths(1 << 40, 0);
         assert_eq!(
-            Bytes {
+            PageBytes {
                 bytes: &bytes,
                 at: 0
             }
@@ -309,7 +308,7 @@ mod tests {
             1 << 40
         );
         assert!(
-            Bytes {
+            PageBytes {
                 bytes: &lengths(500, 1),
                 at: 0
             }
@@ -317,7 +316,7 @@ mod tests {
             .is_err()
         );
         assert!(
-            Bytes {
+            PageBytes {
                 bytes: &[0; 8],
                 at: 0
             }
@@ -325,7 +324,7 @@ mod tests {
             .is_err()
         );
         assert!(
-            Bytes {
+            PageBytes {
                 bytes: &[0, 0, 5, 0, 0],
                 at: 0
             }

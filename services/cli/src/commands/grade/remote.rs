@@ -1,4 +1,4 @@
-//! Grading a chunk by a server.
+//! Grades a chunk on a server.
 
 use assay_client::{Client, ClientError};
 use assay_core::ErrorCode;
@@ -7,27 +7,28 @@ use assay_wire::{GradeRequest, ItemRequest, Problem};
 
 use crate::arguments::Grade;
 
-use super::input::{self, Chunk, MOST_CHUNK_BYTES};
-use super::{Written, join};
+use super::input::{self, Chunk, MAX_CHUNK_BYTES};
+use super::{ChunkResults, merge};
 
 pub(super) async fn grade(
     client: &Client,
     chunk: Chunk,
     arguments: &Grade,
-) -> anyhow::Result<Written> {
+) -> anyhow::Result<ChunkResults> {
     let Chunk {
         mut lines,
         items,
         bytes,
     } = chunk;
-    if bytes > MOST_CHUNK_BYTES {
-        // A server that refuses it breaks off while it is sent, which looks like any other failure.
+    if bytes > MAX_CHUNK_BYTES {
+        // Not sent: a server that rejects an oversized body closes the connection during the
+        // upload, which cannot be told from other failures.
         for ItemRequest { id, group, .. } in items.into_iter().map(|item| item.request) {
             let message = format!(
-                "it has {bytes} bytes, and {MOST_CHUNK_BYTES} are sent to a server at most; grade \
-                 it here"
+                "the item has {bytes} bytes, more than the {MAX_CHUNK_BYTES} that a server \
+                 accepts; grade it without `--server`"
             );
-            input::set_aside(
+            input::invalidate(
                 &mut lines,
                 0,
                 id,
@@ -35,7 +36,7 @@ pub(super) async fn grade(
                 Problem::new(ErrorCode::BodyTooLarge, message),
             );
         }
-        return join(&lines, []);
+        return merge(&lines, []);
     }
     let mut request = GradeRequest {
         run: arguments.run.clone(),
@@ -46,15 +47,15 @@ pub(super) async fn grade(
     };
     loop {
         if request.items.is_empty() {
-            return join(&lines, []);
+            return merge(&lines, []);
         }
-        let refused = match client.grade(&request, None).await {
+        let rejected = match client.grade(&request, None).await {
             Ok(reply) => {
                 let results = reply
                     .results
                     .iter()
                     .map(serde_json::to_vec::<ResultBody<'_>>);
-                return join(&lines, results.collect::<Result<Vec<_>, _>>()?);
+                return merge(&lines, results.collect::<Result<Vec<_>, _>>()?);
             }
             Err(ClientError::Refused {
                 status: 422,
@@ -62,11 +63,11 @@ pub(super) async fn grade(
             }) => problem,
             Err(error) => return Err(error.into()),
         };
-        // One item's fault is not the others': it is set aside and the rest sent again.
-        let Some((at, problem)) = input::item_of(&refused, request.items.len()) else {
-            anyhow::bail!("the server refused the items: {refused}")
+        // An invalid item must not fail the others, so it is removed and the rest is sent again.
+        let Some((at, problem)) = input::item_of(&rejected, request.items.len()) else {
+            anyhow::bail!("the server rejected the items: {rejected}")
         };
         let ItemRequest { id, group, .. } = request.items.remove(at);
-        input::set_aside(&mut lines, at, id, group, problem);
+        input::invalidate(&mut lines, at, id, group, problem);
     }
 }

@@ -1,45 +1,48 @@
-//! A tokenizer of single characters, as the files that the `tokenizers` library and `transformers`
-//! read.
+//! A tokenizer with single characters as tokens, in the file format of the `tokenizers` library
+//! and `transformers`.
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-/// The tokens that stand for no character; their ids are 0, 1 and 2.
-const SPECIAL: [&str; 3] = [Tokens::PAD, Tokens::EOS, Tokens::UNKNOWN];
+/// The special tokens; their ids are 0, 1 and 2.
+const SPECIAL: [&str; 3] = [
+    CharacterTokenizer::PAD,
+    CharacterTokenizer::EOS,
+    CharacterTokenizer::UNKNOWN,
+];
 
-/// One token for each character of an alphabet, after the special ones, in the order of the code
-/// points.
+/// A tokenizer with the special tokens and then one token for each character of an alphabet, in the
+/// order of code points.
 ///
-/// The files hold byte-pair encoding without merges: nothing splits, normalises or trims a text,
-/// and what is decoded is joined as it is. No token is put before or behind a text.
+/// The files describe byte-pair encoding without merges. Text is not split, normalised or trimmed,
+/// decoded tokens are concatenated, and no token is added before or after a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tokens {
+pub struct CharacterTokenizer {
     alphabet: BTreeSet<char>,
 }
 
-impl Tokens {
-    /// Fills the rows of a batch; id 0.
+impl CharacterTokenizer {
+    /// Padding; id 0.
     pub const PAD: &str = "<pad>";
     /// Ends a completion; id 1.
     pub const EOS: &str = "<eos>";
-    /// Stands for any character that is not of the alphabet, which would else be lost without a
-    /// word; id 2.
+    /// Any character outside the alphabet, which would otherwise be dropped silently; id 2.
     pub const UNKNOWN: &str = "<unk>";
 
-    /// The tokens of an alphabet.
+    /// The tokenizer for an alphabet.
     #[must_use]
     pub fn new(alphabet: BTreeSet<char>) -> Self {
         Self { alphabet }
     }
 
-    /// How many there are, the special ones included: rows of an embedding.
+    /// The number of tokens including the special ones: the rows of an embedding.
     #[must_use]
     pub fn count(&self) -> usize {
         SPECIAL.len() + self.alphabet.len()
     }
 
-    /// The text of `tokenizer.json`.
+    /// The content of `tokenizer.json`.
     #[must_use]
     pub fn tokenizer(&self) -> String {
         let characters = self.alphabet.iter().map(char::to_string);
@@ -55,23 +58,24 @@ impl Tokens {
         };
         let added: Vec<_> = SPECIAL.into_iter().enumerate().map(special).collect();
         let model = json!({
-            "type": "BPE", "vocab": vocabulary, "merges": [], "unk_token": Self::UNKNOWN, "fuse_unk": false,
-            "byte_fallback": false, "ignore_merges": false,
+            "type": "BPE", "vocab": vocabulary, "merges": [], "unk_token": Self::UNKNOWN,
+            "fuse_unk": false, "byte_fallback": false, "ignore_merges": false,
         });
         json!({
-            "version": "1.0", "truncation": null, "padding": null, "added_tokens": added, "normalizer": null,
-            "pre_tokenizer": null, "post_processor": null, "decoder": { "type": "Fuse" }, "model": model,
+            "version": "1.0", "truncation": null, "padding": null, "added_tokens": added,
+            "normalizer": null, "pre_tokenizer": null, "post_processor": null,
+            "decoder": { "type": "Fuse" }, "model": model,
         })
         .to_string()
     }
 
-    /// The text of `tokenizer_config.json`, for a model that reads at most `context` tokens.
+    /// The content of `tokenizer_config.json`, for a model with a context of `context` tokens.
     #[must_use]
     pub fn config(&self, context: usize) -> String {
         json!({
-            "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": context, "padding_side": "left",
-            "pad_token": Self::PAD, "eos_token": Self::EOS, "unk_token": Self::UNKNOWN,
-            "clean_up_tokenization_spaces": false,
+            "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": context,
+            "padding_side": "left", "pad_token": Self::PAD, "eos_token": Self::EOS,
+            "unk_token": Self::UNKNOWN, "clean_up_tokenization_spaces": false,
         })
         .to_string()
     }
@@ -83,14 +87,14 @@ mod tests {
 
     use super::*;
 
-    fn read(text: &str) -> (Tokens, Tokenizer) {
-        let tokens = Tokens::new(text.chars().collect());
+    fn read(text: &str) -> (CharacterTokenizer, Tokenizer) {
+        let tokens = CharacterTokenizer::new(text.chars().collect());
         let tokenizer = tokens.tokenizer().parse().unwrap();
         (tokens, tokenizer)
     }
 
     #[test]
-    fn every_character_is_one_token_and_comes_back() {
+    fn encodes_each_character_as_one_token_and_round_trips() {
         let text = "def f(x):\n\t return  x*7+3 \\boxed{\"é\"}, 'ß' \u{2003}\r\n ";
         let (tokens, tokenizer) = read(text);
         let ids = tokenizer.encode(text, true).unwrap();
@@ -100,10 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn special_tokens_have_their_places() {
+    fn special_tokens_have_fixed_ids() {
         let (_, tokenizer) = read("01");
-        let ids =
-            [Tokens::PAD, Tokens::EOS, Tokens::UNKNOWN].map(|token| tokenizer.token_to_id(token));
+        let ids = [
+            CharacterTokenizer::PAD,
+            CharacterTokenizer::EOS,
+            CharacterTokenizer::UNKNOWN,
+        ]
+        .map(|token| tokenizer.token_to_id(token));
         assert_eq!(ids, [Some(0), Some(1), Some(2)]);
         assert_eq!(
             tokenizer.encode("0<eos>1?", false).unwrap().get_ids(),

@@ -1,4 +1,4 @@
-//! What templates may call beside Jinja's own: the few things that layouts of datasets need.
+//! Filters and functions for templates, in addition to those of Jinja.
 
 use assay_core::extraction::{Mode, Options, extract};
 use minijinja::value::Serde;
@@ -6,12 +6,12 @@ use minijinja::{Environment, Error, ErrorKind, Value};
 
 /// Adds filters and functions.
 ///
-/// | call | gives |
+/// | call | result |
 /// |---|---|
-/// | `text \| last_boxed` | what stands in the last `\boxed{…}` |
-/// | `text \| fromjson` | the value of a JSON text |
-/// | `asserts(texts)` | tests of `code` from a list of assertions |
-/// | `stdio(inputs, outputs)` | tests of `code` from two lists of texts |
+/// | `text \| last_boxed` | content of the last `\boxed{…}` |
+/// | `text \| fromjson` | value of a JSON text |
+/// | `asserts(texts)` | tests of a `code` task from a list of assertions |
+/// | `stdio(inputs, outputs)` | tests of a `code` task from inputs and expected outputs |
 pub(crate) fn add(environment: &mut Environment<'static>) {
     assay_jinja::add_filter(environment, "last_boxed", last_boxed);
     assay_jinja::add_filter(environment, "fromjson", from_json);
@@ -19,7 +19,7 @@ pub(crate) fn add(environment: &mut Environment<'static>) {
     environment.add_function("stdio", stdio);
 }
 
-fn refused(message: String) -> Error {
+fn invalid(message: String) -> Error {
     Error::new(ErrorKind::InvalidOperation, message)
 }
 
@@ -32,19 +32,17 @@ fn last_boxed(text: &str) -> Result<String, Error> {
     };
     match extract(text, &options) {
         Some(found) => Ok(found.text.into_owned()),
-        None => Err(refused(
-            "the text has no `\\boxed{…}` that is closed".to_owned(),
-        )),
+        None => Err(invalid("the text has no closed `\\boxed{…}`".to_owned())),
     }
 }
 
 fn from_json(text: &str) -> Result<Value, Error> {
     let value: serde_json::Value = serde_json::from_str(text)
-        .map_err(|error| refused(format!("`fromjson` was given no JSON: {error}")))?;
+        .map_err(|error| invalid(format!("the argument of `fromjson` is not JSON: {error}")))?;
     Ok(Value::from(Serde(value)))
 }
 
-/// The elements of a list. A column that is not there is none.
+/// The elements of a list. A missing column is an error.
 fn elements(list: &Value) -> Result<Vec<Value>, Error> {
     if list.is_undefined() || list.is_none() {
         return Err(ErrorKind::UndefinedError.into());
@@ -63,8 +61,8 @@ fn asserts(texts: &Value) -> Result<Value, Error> {
 fn stdio(inputs: &Value, outputs: &Value) -> Result<Value, Error> {
     let (inputs, outputs) = (elements(inputs)?, elements(outputs)?);
     if inputs.len() != outputs.len() {
-        return Err(refused(format!(
-            "there are {} inputs and {} outputs",
+        return Err(invalid(format!(
+            "`stdio` needs as many inputs as outputs, but got {} inputs and {} outputs",
             inputs.len(),
             outputs.len()
         )));

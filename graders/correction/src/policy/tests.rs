@@ -1,5 +1,5 @@
-//! What holds for every policy: the order of its sections, what is masked, and that nothing puts a
-//! wrong answer above a right one.
+//! Properties of all policies: the order of sections, masking, and that no factor or penalty raises
+//! a wrong answer above a right one.
 
 use assay_core::{Reward, Score};
 use proptest::prelude::*;
@@ -70,13 +70,13 @@ fn without_a_policy_the_reward_is_the_score() {
     assert_eq!(
         composed[2],
         Composed::default(),
-        "a masked item has nothing"
+        "a masked item has no breakdown"
     );
     assert!(empty.compose(&[]).is_empty());
 }
 
 #[test]
-fn a_correction_comes_before_a_shape() {
+fn correction_precedes_the_shape() {
     let corrected = |item: Sample<'static>, value| Sample {
         corrected: Reward::new(value).ok(),
         ..item
@@ -85,7 +85,7 @@ fn a_correction_comes_before_a_shape() {
     let policy =
         policy(&json!({ "outcome": "backward", "shape": { "sigmoid": { "references": [0] } } }));
     let composed = policy.compose(&group);
-    // python: 1 / (1 + math.exp(-x)) for 1.6, -0.4 and 1; the last has no correction and says so.
+    // python: 1 / (1 + math.exp(-x)) for 1.6, -0.4 and 1; the last has no correction.
     near(
         &composed,
         &[
@@ -99,13 +99,13 @@ fn a_correction_comes_before_a_shape() {
 }
 
 #[test]
-fn terms_stand_in_the_fixed_order() {
+fn terms_are_in_the_fixed_order() {
     let parts = [
         part("safe", Some(0.0)),
         part("tags", Some(0.0)),
         part("style", Some(1.0)),
     ];
-    let kept = [
+    let safe = [
         part("safe", Some(1.0)),
         part("tags", Some(0.0)),
         part("style", Some(1.0)),
@@ -119,7 +119,7 @@ fn terms_stand_in_the_fixed_order() {
         truncated: true,
         ..right()
     };
-    // Written in another order on purpose.
+    // The sections are in another order intentionally.
     let policy = policy(&json!({
         "repetition": { "tail_loop": {} },
         "length": { "soft_overlong": { "max": 110, "buffer": 20 } },
@@ -140,7 +140,7 @@ fn terms_stand_in_the_fixed_order() {
     let composed = policy.compose(&[
         item,
         Sample {
-            parts: &kept,
+            parts: &safe,
             ..item
         },
     ]);
@@ -158,11 +158,11 @@ fn terms_stand_in_the_fixed_order() {
 }
 
 #[test]
-fn a_veto_comes_first_and_never_pays() {
-    let (broken, met) = ([part("safe", Some(0.0))], [part("safe", Some(1.0))]);
+fn veto_applies_first_and_never_raises_a_reward() {
+    let (unmet, met) = ([part("safe", Some(0.0))], [part("safe", Some(1.0))]);
     let group = [
         Sample {
-            parts: &broken,
+            parts: &unmet,
             measures: &[("calls", 0.0)],
             ..right()
         },
@@ -178,14 +178,14 @@ fn a_veto_comes_first_and_never_pays() {
             ..wrong()
         },
         Sample {
-            parts: &broken,
+            parts: &unmet,
             corrected: Reward::new(-0.5).ok(),
             measures: &[("calls", 3.0)],
             ..wrong()
         },
     ];
     let plain = json!({ "veto": { "parts": ["safe"] }, "efficiency": { "otc": { "alpha": 1 } } });
-    // The vetoed item is not right: the fewest calls of a right answer are 3, not its 0.
+    // The vetoed item is not right, so the fewest calls of a right answer are 3, not 0.
     near(
         &policy(&plain).compose(&group),
         &[Some(0.0), Some(1.0), Some(0.0), Some(0.0)],
@@ -195,8 +195,11 @@ fn a_veto_comes_first_and_never_pays() {
         &policy(&backward).compose(&group),
         &[Some(0.0), Some(1.0), Some(-0.5), Some(-0.5)],
     );
-    // Penalties reach vetoed items too: breaking the veto is no way around them.
-    let long = json!({ "veto": { "parts": ["safe"] }, "length": { "soft_overlong": { "max": 100, "buffer": 50 } } });
+    // Penalties apply to vetoed items as well.
+    let long = json!({
+        "veto": { "parts": ["safe"] },
+        "length": { "soft_overlong": { "max": 100, "buffer": 50 } },
+    });
     near(
         &policy(&long).compose(&group),
         &[Some(-1.0), Some(0.0), Some(-1.0), Some(-1.0)],
@@ -204,16 +207,19 @@ fn a_veto_comes_first_and_never_pays() {
 }
 
 #[test]
-fn gates_come_before_penalties() {
+fn gates_precede_penalties() {
     let closed = [part("tags", Some(0.0))];
     let item = Sample {
         parts: &closed,
         ..wrong()
     };
-    let value = json!({ "format": [{ "part": "tags" }], "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.5 } } });
+    let value = json!({
+        "format": [{ "part": "tags" }],
+        "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.5 } },
+    });
     near(&policy(&value).compose(&[item]), &[Some(-0.5)]);
-    // 0 * 1 - 0.5; the other way round (1 - 0.5) * 0 = 0. An item that is neither right nor wrong
-    // has no floor to hide this.
+    // 0 * 1 - 0.5; in the other order (1 - 0.5) * 0 = 0. An item that is neither right nor wrong
+    // has no floor that would hide the difference.
     let neutral = Sample {
         score: Some(Score::ONE),
         pass: None,
@@ -223,7 +229,7 @@ fn gates_come_before_penalties() {
 }
 
 #[test]
-fn efficiency_comes_before_penalties() {
+fn efficiency_precedes_penalties() {
     let item = Sample {
         measures: &[("cost", 1.0)],
         ..right()
@@ -232,13 +238,16 @@ fn efficiency_comes_before_penalties() {
         "efficiency": { "cost": { "alpha": 0.5, "most": 2 } },
         "length": { "soft_overlong": { "max": 100, "buffer": 50, "factor": 0.2 } },
     });
-    // 1 * (1 - 0.5 / 2) - 0.2 = 0.55; the other way round (1 - 0.2) * 0.75 = 0.6.
+    // 1 * (1 - 0.5 / 2) - 0.2 = 0.55; in the other order (1 - 0.2) * 0.75 = 0.6.
     near(&policy(&value).compose(&[item]), &[Some(0.55)]);
 }
 
 #[test]
-fn efficiency_leaves_wrong_answers_alone() {
-    let value = json!({ "efficiency": { "cost": { "alpha": 1, "most": 2 } }, "diversity": { "lambda": 1 } });
+fn factors_do_not_affect_wrong_answers() {
+    let value = json!({
+        "efficiency": { "cost": { "alpha": 1, "most": 2 } },
+        "diversity": { "lambda": 1 },
+    });
     let partial = Sample {
         score: Score::new(0.5).ok(),
         measures: &[("cost", 1.0)],
@@ -249,13 +258,13 @@ fn efficiency_leaves_wrong_answers_alone() {
         measures: &[("cost", 2.0)],
         ..right()
     };
-    // The right answer costs all there is, and still gets what the best of the wrong ones gets.
+    // The right answer has the maximum cost, and gets as much as the best wrong answer.
     near(
         &policy(&value).compose(&[partial, item]),
         &[Some(0.5), Some(0.5)],
     );
     near(&policy(&value).compose(&[item]), &[Some(0.0)]);
-    // A score without a notion of pass is neither right nor wrong, and no factor acts on it.
+    // No factor applies to an item that is neither right nor wrong.
     near(
         &policy(&value).compose(&[Sample {
             pass: None,
@@ -266,7 +275,7 @@ fn efficiency_leaves_wrong_answers_alone() {
 }
 
 #[test]
-fn efficiency_acts_on_what_a_wrong_answer_would_not_get() {
+fn efficiency_multiplies_the_difference_to_a_wrong_answer() {
     let parts = [part("style", Some(1.0))];
     let item = Sample {
         parts: &parts,
@@ -277,15 +286,18 @@ fn efficiency_acts_on_what_a_wrong_answer_would_not_get() {
         "combine": { "weighted": { "weights": { "outcome": 3, "style": 1 } } },
         "efficiency": { "cost": { "alpha": 1, "most": 2 } },
     });
-    // A wrong answer of that style gets 1/4, a right one 1; half of the 3/4 between them is left:
-    // 1/4 + 3/8.
+    // A wrong answer with that style gets 1/4, a right one 1; half of the difference of 3/4
+    // remains: 1/4 + 3/8.
     near(&policy(&value).compose(&[item]), &[Some(0.625)]);
 }
 
 #[test]
-fn penalties_hold_at_a_wrong_answer() {
+fn penalties_stop_at_the_floor() {
     let value = json!({
-        "length": { "soft_overlong": { "max": 100, "buffer": 50 }, "beyond": { "threshold": 10, "max": 100 } },
+        "length": {
+            "soft_overlong": { "max": 100, "buffer": 50 },
+            "beyond": { "threshold": 10, "max": 100 },
+        },
     });
     let policy = policy(&value);
     let composed = policy.compose(&[
@@ -303,7 +315,7 @@ fn penalties_hold_at_a_wrong_answer() {
 }
 
 #[test]
-fn a_wrong_answer_with_more_parts_is_not_passed_from_above() {
+fn right_answers_stay_above_wrong_answers_with_more_parts() {
     let (none, all) = ([part("s", Some(0.0))], [part("s", Some(1.0))]);
     let plain = Sample {
         parts: &none,
@@ -323,7 +335,7 @@ fn a_wrong_answer_with_more_parts_is_not_passed_from_above() {
         &[Some(0.6), Some(0.4)],
     );
     value["efficiency"] = json!({ "cost": { "alpha": 0.5, "most": 2 } });
-    // Half of the 1/5 above the wrong one.
+    // Half of the difference of 1/5 to the wrong answer remains.
     near(
         &policy(&value).compose(&[plain, styled]),
         &[Some(0.5), Some(0.4)],
@@ -333,9 +345,9 @@ fn a_wrong_answer_with_more_parts_is_not_passed_from_above() {
         &policy(&value).compose(&[plain, styled]),
         &[Some(0.4), Some(0.4)],
     );
-    // Alone it may lose all that being right gave it: 3/5 * 1/2 - 1, held at 0.
+    // Without wrong answers in its group the floor is 0: 3/5 * 1/2 - 1.
     near(&policy(&value).compose(&[plain]), &[Some(0.0)]);
-    // What a policy says stands above stays above: 2/5 for the right one, 3/5 for the wrong one.
+    // Weights may place the wrong answer (3/5) above the right one (2/5); that order is preserved.
     value["combine"]["weighted"]["weights"] = json!({ "outcome": 2, "s": 3 });
     near(
         &policy(&value).compose(&[plain, styled]),
@@ -344,7 +356,7 @@ fn a_wrong_answer_with_more_parts_is_not_passed_from_above() {
 }
 
 #[test]
-fn a_missing_part_is_no_zero() {
+fn missing_parts_mask_the_item() {
     let (graded, failed) = ([part("style", Some(1.0))], [part("style", None)]);
     let value = json!({ "combine": { "weighted": { "weights": { "outcome": 1, "style": 1 } } } });
     let policy = policy(&value);
@@ -357,14 +369,10 @@ fn a_missing_part_is_no_zero() {
         "{}",
         missing(1)
     );
-    assert!(
-        missing(2).contains("with others of its group"),
-        "{}",
-        missing(2)
-    );
+    assert!(missing(2).contains("others of its group"), "{}", missing(2));
     assert_eq!(
         composed[3].missing, None,
-        "a masked item lacks nothing that a policy asks for"
+        "inputs of masked items are not checked"
     );
     let alone = policy.compose(&[of(&[])]);
     assert!(
@@ -377,7 +385,7 @@ fn a_missing_part_is_no_zero() {
 }
 
 #[test]
-fn what_a_function_needs_has_to_be_there() {
+fn reports_missing_inputs_by_name() {
     let missing = |value: Value, item: Sample<'_>| {
         policy(&value).compose(&[item])[0].missing.clone().unwrap()
     };
@@ -396,8 +404,11 @@ fn what_a_function_needs_has_to_be_there() {
 }
 
 #[test]
-fn references_may_be_each_items_own() {
-    let value = json!({ "outcome": { "measure": "raw" }, "shape": { "sigmoid": { "references": ["ref", 0.5] } } });
+fn references_may_be_measures() {
+    let value = json!({
+        "outcome": { "measure": "raw" },
+        "shape": { "sigmoid": { "references": ["ref", 0.5] } },
+    });
     let of = |measures| Sample {
         measures,
         pass: None,
@@ -421,9 +432,9 @@ fn references_may_be_each_items_own() {
 }
 
 #[test]
-fn stages_stand_in_for_a_combination() {
+fn stages_replace_the_combination() {
     let call = |score| [part("call", Some(score))];
-    let (parsed, broken) = (call(1.0), call(0.0));
+    let (parsed, malformed) = (call(1.0), call(0.0));
     let value = json!({ "progressive": [{ "part": "call" }, { "part": "outcome", "weight": 3 }] });
     let composed = policy(&value);
     let composed = composed.compose(&[
@@ -436,22 +447,22 @@ fn stages_stand_in_for_a_combination() {
             ..wrong()
         },
         Sample {
-            parts: &broken,
+            parts: &malformed,
             ..right()
         },
     ]);
-    // (1 + 3) / 4, 1 / 4, and nothing where the first stage is not reached.
+    // (1 + 3) / 4, 1 / 4, and 0 where the first stage is not reached.
     near(&composed, &[Some(1.0), Some(0.25), Some(0.0)]);
 }
 
 #[test]
-fn a_group_without_a_clear_label_has_no_reward() {
-    let say = |answer| Sample { answer, ..wrong() };
+fn groups_without_a_clear_label_have_no_reward() {
+    let item = |answer| Sample { answer, ..wrong() };
     let policy = policy(&json!({ "consensus": { "ttrl": { "share": 0.5 } } }));
     let agreed = policy.compose(&[
-        say(Some("4")),
-        say(Some("4")),
-        say(Some("5")),
+        item(Some("4")),
+        item(Some("4")),
+        item(Some("5")),
         Sample {
             answer: Some("5"),
             ..Sample::default()
@@ -465,16 +476,16 @@ fn a_group_without_a_clear_label_has_no_reward() {
     );
     assert!(
         (label.share - 2.0 / 3.0).abs() < 1e-12,
-        "masked members do not vote"
+        "masked members are not counted"
     );
-    let torn = policy.compose(&[say(Some("4")), say(Some("5")), say(None)]);
-    near(&torn, &[None, None, None]);
-    assert_eq!(torn[0].label.as_ref().unwrap().answer, None);
-    near(&policy.compose(&[say(None)]), &[None]);
+    let split = policy.compose(&[item(Some("4")), item(Some("5")), item(None)]);
+    near(&split, &[None, None, None]);
+    assert_eq!(split[0].label.as_ref().unwrap().answer, None);
+    near(&policy.compose(&[item(None)]), &[None]);
 }
 
 #[test]
-fn length_counts_where_the_group_can_afford_it() {
+fn grpo_lambda_shortens_groups_with_a_high_accuracy() {
     let of = |tokens| Sample {
         tokens: Some(tokens),
         ..right()
@@ -505,9 +516,11 @@ fn length_counts_where_the_group_can_afford_it() {
 }
 
 #[test]
-fn what_stands_beside_the_reward_changes_none() {
+fn filter_steps_and_tags_do_not_change_rewards() {
     let value = json!({
-        "filter": { "best_worst": {} }, "steps": { "delta": { "alpha": 1 } }, "length": { "rorecomp": { "share": 1 } },
+        "filter": { "best_worst": {} },
+        "steps": { "delta": { "alpha": 1 } },
+        "length": { "rorecomp": { "share": 1 } },
     });
     let group = [
         Sample {
@@ -544,8 +557,11 @@ fn what_stands_beside_the_reward_changes_none() {
 }
 
 #[test]
-fn a_reward_is_never_infinite() {
-    let value = json!({ "outcome": { "measure": "raw" }, "combine": { "gate_chain": { "chain": [{ "part": "p", "weight": 1e9 }] } } });
+fn rewards_are_never_infinite() {
+    let value = json!({
+        "outcome": { "measure": "raw" },
+        "combine": { "gate_chain": { "chain": [{ "part": "p", "weight": 1e9 }] } },
+    });
     let parts = [part("p", Some(1.0))];
     let item = Sample {
         parts: &parts,
@@ -561,12 +577,12 @@ fn a_reward_is_never_infinite() {
     );
 }
 
-/// Half of the wrong answers get nothing, the others a part of the score.
+/// Score of a wrong answer: 0 for half of them, otherwise partial.
 fn partial_score(partial: f64) -> f64 {
     if partial < 0.45 { 0.0 } else { partial }
 }
 
-/// Policies of every kind of section that may lower or raise a reward.
+/// Policies with every kind of section that changes rewards.
 fn policies() -> impl Strategy<Value = Value> {
     let share = || (0..=10u32).prop_map(|tenths| f64::from(tenths) / 10.0);
     let some = |value: BoxedStrategy<Value>| prop::option::of(value);
@@ -666,9 +682,19 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
     #[test]
-    fn nothing_lifts_a_wrong_answer_above_a_right_one(
+    fn factors_and_penalties_never_raise_a_wrong_answer_above_a_right_one(
         value in policies(),
-        members in prop::collection::vec((any::<bool>(), 0..3usize, 0.0..300.0f64, 0.0..9.0f64, any::<bool>(), 0.0..0.9f64), 1..9),
+        members in prop::collection::vec(
+            (
+                any::<bool>(),
+                0..3usize,
+                0.0..300.0f64,
+                0.0..9.0f64,
+                any::<bool>(),
+                0.0..0.9f64,
+            ),
+            1..9,
+        ),
     ) {
         let parts = [[part("p", Some(0.0))], [part("p", Some(0.4))], [part("p", Some(1.0))]];
         let measures: Vec<_> = members.iter().map(|member| [("m", member.3)]).collect();
@@ -684,17 +710,29 @@ proptest! {
                 answer: Some(if *truncated { "1" } else { "2" }),
                 // Rates of 0.2 and 0.3.
                 corrected: Reward::new(if *is_right { 1.6 } else { -0.4 }).ok(),
-                ..if *is_right { right() } else { Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() } }
+                ..if *is_right {
+                    right()
+                } else {
+                    Sample { score: Score::new(partial_score(*partial)).ok(), ..wrong() }
+                }
             })
             .collect();
         let whole = policy(&value);
-        let first_half = PolicyRules { efficiency: None, diversity: None, length: None, repetition: None, ..whole.clone() };
+        let first_half = PolicyRules {
+            efficiency: None,
+            diversity: None,
+            length: None,
+            repetition: None,
+            ..whole.clone()
+        };
         let (composed, before) = (whole.compose(&group), first_half.compose(&group));
         for ((a, of_right), right_before) in members.iter().zip(&composed).zip(&before) {
             for ((b, of_wrong), wrong_before) in members.iter().zip(&composed).zip(&before) {
-                let stood = right_before.reward.unwrap().get() >= wrong_before.reward.unwrap().get();
-                if a.0 && !b.0 && (stood || a.1 == b.1) {
-                    let (right, wrong) = (of_right.reward.unwrap().get(), of_wrong.reward.unwrap().get());
+                let [right, wrong, right_before, wrong_before] =
+                    [of_right, of_wrong, right_before, wrong_before]
+                        .map(|composed| composed.reward.unwrap().get());
+                let was_not_below = right_before >= wrong_before;
+                if a.0 && !b.0 && (was_not_below || a.1 == b.1) {
                     prop_assert!(right >= wrong - 1e-12, "{right} < {wrong}: {of_right:?} \
                         {of_wrong:?}");
                 }
@@ -704,13 +742,31 @@ proptest! {
 
     #[test]
     fn every_function_gives_finite_numbers_in_any_group(
-        members in prop::collection::vec((prop::option::of(0.0..=1.0f64), any::<bool>(), 0.0..1e6f64, -9.0..9.0f64), 0..6),
+        members in prop::collection::vec(
+            (
+                prop::option::of(0.0..=1.0f64),
+                any::<bool>(),
+                0.0..1e6f64,
+                -9.0..9.0f64,
+            ),
+            0..6,
+        ),
     ) {
         let names = ["style", "tone", "safe", "tags", "call", "rude"];
         let parts = names.map(|name| part(name, Some(0.5)));
         let measures: Vec<_> = members
             .iter()
-            .map(|(_, _, _, m)| ["raw_reward", "reference_reward", "calls", "work", "reference_work", "cost"].map(|name| (name, *m)))
+            .map(|(_, _, _, m)| {
+                [
+                    "raw_reward",
+                    "reference_reward",
+                    "calls",
+                    "work",
+                    "reference_work",
+                    "cost",
+                ]
+                .map(|name| (name, *m))
+            })
             .collect();
         let group: Vec<_> = members
             .iter()
@@ -733,8 +789,10 @@ proptest! {
             let composed = policy.compose(&group);
             prop_assert_eq!(composed.len(), group.len());
             for (item, composed) in group.iter().zip(&composed) {
-                prop_assert!(item.score.is_some() || composed.reward.is_none(), "masked items stay masked");
-                prop_assert!(composed.terms.iter().all(|term| term.value.is_finite()), "{composed:?}");
+                let is_masked = item.score.is_none();
+                prop_assert!(!is_masked || composed.reward.is_none(), "masked items stay masked");
+                let is_finite = composed.terms.iter().all(|term| term.value.is_finite());
+                prop_assert!(is_finite, "{composed:?}");
                 prop_assert!(composed.weight.is_none_or(|weight| (0.0..=1.0).contains(&weight)));
             }
             let total: f64 = composed.iter().filter_map(|composed| composed.weight).sum();

@@ -1,4 +1,4 @@
-//! The two ways to the service: a socket, or its routes in this process. Both send and read the
+//! Connections to the service: over HTTP, or to its routes in this process. Both send and read the
 //! same JSON.
 
 use std::error::Error;
@@ -16,28 +16,28 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tower::ServiceExt as _;
 
-/// Why a call has no answer.
+/// Why a call failed.
 #[derive(Debug)]
 pub(super) enum CallError {
-    /// The service cannot be reached or has no room now; it may be asked again.
-    Away {
+    /// The service cannot be reached or is overloaded; the call can be retried.
+    Unavailable {
         reason: String,
         code: Option<ErrorCode>,
     },
-    /// The service refused, and would again.
-    Refused(Problem),
-    /// What answered does not speak as the service does.
+    /// The service rejected the request; a retry would fail again.
+    Rejected(Problem),
+    /// The response is not a valid one of the service.
     Unexpected(String),
 }
 
 impl CallError {
-    fn refused(status: u16, problem: Problem) -> Self {
+    fn from_status(status: u16, problem: Problem) -> Self {
         match status {
-            429 | 503 => Self::Away {
+            429 | 503 => Self::Unavailable {
                 reason: problem.to_string(),
                 code: Some(problem.code),
             },
-            _ => Self::Refused(problem),
+            _ => Self::Rejected(problem),
         }
     }
 }
@@ -45,13 +45,13 @@ impl CallError {
 impl From<ClientError> for CallError {
     fn from(error: ClientError) -> Self {
         match error {
-            ClientError::Refused { status, problem } => Self::refused(status, problem),
-            // A proxy before a service that is away answers in its own words.
+            ClientError::Refused { status, problem } => Self::from_status(status, problem),
+            // A proxy in front of an unavailable service responds in its own format.
             ClientError::Transport { .. }
             | ClientError::Unexpected {
                 status: 429 | 502..=504,
                 ..
-            } => Self::Away {
+            } => Self::Unavailable {
                 reason: with_causes(&error),
                 code: None,
             },
@@ -62,25 +62,25 @@ impl From<ClientError> for CallError {
     }
 }
 
-/// Status and body of an answer.
-type Answer = Result<(u16, Vec<u8>), String>;
+/// Status and body of a response, or why there is none.
+type Response = Result<(u16, Vec<u8>), String>;
 
-/// Where the service is.
-pub(super) enum Way {
-    /// Behind a socket.
-    Served(Client),
+/// A connection to the service.
+pub(super) enum Connection {
+    /// Over HTTP.
+    Http(Client),
     /// In this process.
-    Embedded(Box<Embedded>),
+    Embedded(Box<EmbeddedService>),
 }
 
-impl Way {
+impl Connection {
     pub(super) async fn grade(
         &self,
         request: &GradeRequest,
         key: &str,
     ) -> Result<GradeReply<'static>, CallError> {
         match self {
-            Self::Served(client) => Ok(client.grade(request, Some(key)).await?),
+            Self::Http(client) => Ok(client.grade(request, Some(key)).await?),
             Self::Embedded(service) => service.post("/v1/grade", request, Some(key)).await,
         }
     }
@@ -90,14 +90,14 @@ impl Way {
         request: &SuggestRequest,
     ) -> Result<SuggestionsBody, CallError> {
         match self {
-            Self::Served(client) => Ok(client.suggest(request).await?),
+            Self::Http(client) => Ok(client.suggest(request).await?),
             Self::Embedded(service) => service.post("/v1/prompts/suggest", request, None).await,
         }
     }
 
     pub(super) async fn graders(&self) -> Result<GradersBody, CallError> {
         match self {
-            Self::Served(client) => Ok(client.graders().await?),
+            Self::Http(client) => Ok(client.graders().await?),
             Self::Embedded(service) => {
                 service
                     .send(Request::get("/v1/graders").body(String::new()))
@@ -106,7 +106,7 @@ impl Way {
         }
     }
 
-    /// Finishes what an embedded service does. One behind a socket is not ours to stop.
+    /// Stops an embedded service; does nothing for a service over HTTP.
     pub(super) async fn stop(self) {
         if let Self::Embedded(service) = self {
             service.node.stop().await;
@@ -115,15 +115,15 @@ impl Way {
 }
 
 /// A service in this process.
-pub(super) struct Embedded {
+pub(super) struct EmbeddedService {
     node: Node,
-    routes: Box<dyn Fn(Request<String>) -> BoxFuture<'static, Answer> + Send + Sync>,
+    routes: Box<dyn Fn(Request<String>) -> BoxFuture<'static, Response> + Send + Sync>,
 }
 
-impl Embedded {
+impl EmbeddedService {
     pub(super) fn new(node: Node) -> Result<Self, NodeError> {
         let router = assay_api::router(node.api()?);
-        let routes = move |request: Request<String>| -> BoxFuture<'static, Answer> {
+        let routes = move |request: Request<String>| -> BoxFuture<'static, Response> {
             let router = router.clone();
             Box::pin(async move {
                 let (parts, body) = match router.oneshot(request).await {
@@ -169,6 +169,6 @@ impl Embedded {
         }
         let ProblemBody { error } =
             serde_json::from_slice(&bytes).map_err(|error| unexpected(&error))?;
-        Err(CallError::refused(status, error))
+        Err(CallError::from_status(status, error))
     }
 }

@@ -1,5 +1,5 @@
-//! Errors that routes share. Which statuses a route can return depends on what it accepts, so a new
-//! route declares only its own errors. A route of an emulated server returns errors in that
+//! Errors that routes share. The statuses that a route can return depend on what it accepts, so a
+//! new route declares only its own errors. A route of an emulated server returns errors in that
 //! server's format, with its statuses for the same causes.
 
 use std::collections::BTreeSet;
@@ -9,21 +9,21 @@ use serde_json::{Map, Value, json};
 
 use crate::compat::peer::{PEERS, Peer};
 
-/// What an operation of the document accepts, as far as it determines the errors.
-struct Takes {
-    body: bool,
-    path_parameter: bool,
-    parameter: bool,
-    /// The engine or the record.
-    node: bool,
-    /// A route of an emulated server that uses a reward model.
-    model: bool,
+/// The properties of an operation that determine its errors.
+struct Traits {
+    has_body: bool,
+    has_path_parameter: bool,
+    has_parameter: bool,
+    /// Whether it uses the engine or the record.
+    uses_node: bool,
+    /// Whether it is a route of an emulated server that uses a reward model.
+    uses_model: bool,
 }
 
-type Applies = fn(&Takes) -> bool;
+type Applies = fn(&Traits) -> bool;
 
-/// Error codes by what a route accepts.
-const SHARED: &[(Applies, &[ErrorCode])] = &[
+/// Error codes by the properties of an operation.
+const SHARED_ERRORS: &[(Applies, &[ErrorCode])] = &[
     (
         |_| true,
         &[
@@ -33,10 +33,13 @@ const SHARED: &[(Applies, &[ErrorCode])] = &[
             ErrorCode::Internal,
         ],
     ),
-    (|takes| takes.parameter, &[ErrorCode::InvalidParameter]),
-    (|takes| takes.path_parameter, &[ErrorCode::NotFound]),
     (
-        |takes| takes.body,
+        |traits| traits.has_parameter,
+        &[ErrorCode::InvalidParameter],
+    ),
+    (|traits| traits.has_path_parameter, &[ErrorCode::NotFound]),
+    (
+        |traits| traits.has_body,
         &[
             ErrorCode::MalformedJson,
             ErrorCode::InvalidField,
@@ -44,9 +47,9 @@ const SHARED: &[(Applies, &[ErrorCode])] = &[
             ErrorCode::Overloaded,
         ],
     ),
-    (|takes| takes.node, &[ErrorCode::StoreUnavailable]),
+    (|traits| traits.uses_node, &[ErrorCode::StoreUnavailable]),
     (
-        |takes| takes.model,
+        |traits| traits.uses_model,
         &[
             ErrorCode::UnknownModel,
             ErrorCode::ModelUnavailable,
@@ -62,13 +65,13 @@ const BEFORE_ROUTING: &[u16] = &[414, 431];
 const MEANINGS: &[(u16, &str)] = &[
     (
         400,
-        "A parameter or field is wrong, or the body is not JSON",
+        "A parameter or field is invalid, or the body is not JSON",
     ),
     (
         403,
         "Sent by a page of another site, or to a host name of another machine",
     ),
-    (404, "There is nothing with this id or name"),
+    (404, "No resource has this id or name"),
     (
         405,
         "The path does not support this method; `Allow` lists the supported ones",
@@ -76,7 +79,7 @@ const MEANINGS: &[(u16, &str)] = &[
     (413, "The body has too many bytes or items"),
     (414, "The URL is too long"),
     (415, "The type or encoding of the body is not supported"),
-    (422, "A field is wrong"),
+    (422, "A field is invalid"),
     (424, "The model failed"),
     (429, "Too much work is in progress"),
     (431, "The header fields are too long"),
@@ -97,17 +100,17 @@ pub(super) fn declare(document: &mut Value) {
     let mut used = BTreeSet::new();
     let paths = document["paths"].as_object_mut().into_iter().flatten();
     for (path, operations) in paths {
-        let peer = Peer::of(path);
+        let peer = Peer::for_path(path);
         for operation in operations
             .as_object_mut()
             .into_iter()
             .flat_map(Map::values_mut)
         {
-            let takes = Takes::of(path, operation, peer);
+            let traits = Traits::new(path, operation, peer);
             let Some(responses) = operation["responses"].as_object_mut() else {
                 continue;
             };
-            for status in statuses(&takes, peer) {
+            for status in statuses(&traits, peer) {
                 let name = component(status, peer);
                 let reference = json!({ "$ref": format!("#/components/responses/{name}") });
                 responses.entry(status.to_string()).or_insert(reference);
@@ -123,23 +126,23 @@ pub(super) fn declare(document: &mut Value) {
     }
 }
 
-impl Takes {
-    fn of(path: &str, operation: &Value, peer: Option<&Peer>) -> Self {
+impl Traits {
+    fn new(path: &str, operation: &Value, peer: Option<&Peer>) -> Self {
         let parameters = operation["parameters"].as_array();
         Self {
-            body: operation.get("requestBody").is_some(),
-            path_parameter: path.contains('{'),
-            parameter: parameters.is_some_and(|parameters| !parameters.is_empty()),
-            node: path.starts_with("/v1/"),
-            model: peer.is_some_and(|peer| peer.asks_model),
+            has_body: operation.get("requestBody").is_some(),
+            has_path_parameter: path.contains('{'),
+            has_parameter: parameters.is_some_and(|parameters| !parameters.is_empty()),
+            uses_node: path.starts_with("/v1/"),
+            uses_model: peer.is_some_and(|peer| peer.uses_model),
         }
     }
 }
 
-fn statuses(takes: &Takes, peer: Option<&Peer>) -> BTreeSet<u16> {
-    let codes = SHARED
+fn statuses(traits: &Traits, peer: Option<&Peer>) -> BTreeSet<u16> {
+    let codes = SHARED_ERRORS
         .iter()
-        .filter(|(applies, _)| applies(takes))
+        .filter(|(applies, _)| applies(traits))
         .flat_map(|(_, codes)| *codes);
     let status = |code: &ErrorCode| peer.map_or(code.status(), |peer| peer.status(*code).as_u16());
     codes

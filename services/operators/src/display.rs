@@ -1,55 +1,54 @@
-//! How numbers, times and texts are shown. Completions are written by whoever wants to be rewarded,
-//! so a text never moves what stands beside it: control characters and marks that turn the
-//! direction of writing become visible.
+//! Formats numbers, times and texts. Texts are untrusted, so control characters and characters that
+//! change the text direction become visible, and cannot move or hide other parts of a page.
 
 use std::fmt;
 
 use assay_core::visible::Visible;
 use time::OffsetDateTime;
 
-/// Longest text a page shows whole, in characters; the API has the rest.
-pub(crate) const LONGEST: usize = 20_000;
+/// Maximum length of a text on a page, in characters. The API returns the complete text.
+pub(crate) const MAX_TEXT_CHARACTERS: usize = 20_000;
 
-/// Longest note of an operator, in bytes; as the API has it.
-pub(crate) const LONGEST_NOTE: usize = 4_096;
+/// Maximum length of a note of an operator, in bytes. The API has the same limit.
+pub(crate) const MAX_NOTE_BYTES: usize = 4_096;
 
-/// A text made safe to look at. Escaping is the template's.
+/// A text without invisible characters. Templates escape it for HTML.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown<'t>(pub(crate) &'t str);
+pub(crate) struct SafeText<'t>(pub(crate) &'t str);
 
-impl fmt::Display for Shown<'_> {
+impl fmt::Display for SafeText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Visible::page(self.0).fmt(f)
     }
 }
 
-/// A text as a page shows it: made visible, and cut where it is too long.
+/// A text on a page, truncated if it is too long.
 pub(crate) fn text(text: &str) -> String {
-    cut(text, LONGEST)
+    truncate(text, MAX_TEXT_CHARACTERS)
 }
 
-/// A text in a cell of a table.
+/// A text in a table cell.
 pub(crate) fn cell(text: &str) -> String {
-    cut(text, 80)
+    truncate(text, 80)
 }
 
-/// A name of a file or dataset: long ones differ at their end.
+/// A name of a file or dataset. The limit is higher, because long names differ at the end.
 pub(crate) fn name(text: &str) -> String {
-    cut(text, 300)
+    truncate(text, 300)
 }
 
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
+fn truncate(text: &str, max: usize) -> String {
+    match text.char_indices().nth(max) {
         Some((end, _)) => format!(
             "{}… ({} bytes in all)",
-            Shown(&text[..end]),
+            SafeText(&text[..end]),
             count(text.len() as u64)
         ),
-        None => Shown(text).to_string(),
+        None => SafeText(text).to_string(),
     }
 }
 
-/// A whole number with its thousands apart.
+/// A whole number with thousands separators.
 pub(crate) fn count(count: u64) -> String {
     let digits = count.to_string();
     let mut shown = String::with_capacity(digits.len() + digits.len() / 3);
@@ -62,7 +61,7 @@ pub(crate) fn count(count: u64) -> String {
     shown
 }
 
-/// A number with three places, or as many as a small one needs.
+/// A number with three decimals, or in scientific notation if it is very small or large.
 pub(crate) fn number(number: f64) -> String {
     if number != 0.0 && number.abs() < 0.001 || number.abs() >= 1e6 {
         return format!("{number:.2e}");
@@ -70,12 +69,12 @@ pub(crate) fn number(number: f64) -> String {
     format!("{number:.3}")
 }
 
-/// A number that may be missing.
-pub(crate) fn maybe(value: Option<f64>) -> String {
+/// A number, or a dash if it is missing.
+pub(crate) fn optional_number(value: Option<f64>) -> String {
     value.map_or_else(|| "–".to_owned(), number)
 }
 
-/// A share of `whole`, in percent.
+/// The share of `part` in `whole`, in percent.
 #[expect(
     clippy::cast_precision_loss,
     reason = "counts of grades are far below 2^52"
@@ -88,7 +87,7 @@ pub(crate) fn percent(part: u64, whole: u64) -> String {
     }
 }
 
-/// A time span given in microseconds.
+/// A duration, given in microseconds.
 pub(crate) fn span(us: f64) -> String {
     match us {
         us if us < 999.5 => format!("{us:.0} µs"),
@@ -106,7 +105,7 @@ pub(crate) fn bytes(bytes: f64) -> String {
     }
 }
 
-/// A point in time, in UTC to the second.
+/// A time in UTC, to the second.
 pub(crate) fn time(unix_us: i64) -> String {
     let Ok(time) = OffsetDateTime::from_unix_timestamp(unix_us.div_euclid(1_000_000)) else {
         return "–".to_owned();
@@ -120,18 +119,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_hide_or_turn_text_is_visible() {
+    fn shows_invisible_and_direction_changing_characters() {
         assert_eq!(
             text("a\u{202e}b\u{0}c\td\n\u{1b}[2J\u{200b}"),
             "a⟨202E⟩b⟨0000⟩c\td\n⟨001B⟩[2J⟨200B⟩"
         );
         assert_eq!(text("a\u{ad}b\u{3164}c\u{e0041}"), "a⟨00AD⟩b⟨3164⟩c⟨E0041⟩");
-        assert_eq!(text("שלום ½ 🙂"), "שלום ½ 🙂", "writing itself stays");
+        assert_eq!(
+            text("שלום ½ 🙂"),
+            "שלום ½ 🙂",
+            "other characters are unchanged"
+        );
     }
 
     #[test]
-    fn long_texts_are_cut_and_say_so() {
-        let long = text(&"é".repeat(LONGEST + 1));
+    fn truncates_long_texts_with_a_note() {
+        let long = text(&"é".repeat(MAX_TEXT_CHARACTERS + 1));
         assert!(
             long.ends_with("é… (40,002 bytes in all)"),
             "{}",
@@ -141,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_read_at_a_glance() {
+    fn formats_numbers() {
         assert_eq!(
             [0, 999, 1_000, 1_234_567].map(count),
             ["0", "999", "1,000", "1,234,567"]
@@ -165,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_utc() {
+    fn formats_times_in_utc() {
         assert_eq!(time(1_795_000_000_000_000), "2026-11-18 11:06:40");
         assert_eq!(time(i64::MAX), "–");
     }

@@ -1,23 +1,20 @@
-//! The sections that act around the reward: which verdicts are looked at twice, which rates are
-//! stated, how the advantage is made.
+//! Sections that belong to other stages of the pipeline than the reward: appeals, declared rates,
+//! and the advantage estimator.
 
 use std::collections::BTreeMap;
 
 use super::Section;
 use super::explain::Line;
-use super::read::{Checked, MAX_LIST, PolicyError, escaped};
+use super::read::{MAX_LIST, PolicyError, ValidationResult, escape};
 use crate::appeal::Appeals;
 use crate::{Estimator, Rates};
 
 impl Section for Vec<Appeals> {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         if self.len() > MAX_LIST {
             return Err(PolicyError::at(
                 "",
-                format!(
-                    "there are {} rules, more than {MAX_LIST}; join some",
-                    self.len()
-                ),
+                format!("there are {} rules; the maximum is {MAX_LIST}", self.len()),
             ));
         }
         for (at, rule) in self.iter().enumerate() {
@@ -41,22 +38,22 @@ impl Section for Vec<Appeals> {
             } else {
                 rule.channels.join(", ")
             };
-            let word = if rule.overturn {
+            let effect = if rule.overturn {
                 format!(
-                    "its word replaces theirs where it is right with {} or more",
+                    "the judge overturns verdicts if it is right with a probability of at least {}",
                     rule.precision
                 )
             } else {
-                "its word is counted and changes nothing".to_owned()
+                "its verdicts only measure error rates".to_owned()
             };
             Line::new(
                 &at.to_string(),
                 "appeal",
                 format!(
-                    "hash(policy, run, step, id) < {} (no pass), < {} (pass)",
+                    "hash(policy, run, step, id) < {} (negatives), < {} (positives)",
                     rule.negatives, rule.positives
                 ),
-                format!("verdicts of {channels} go to `{judge}`; {word}"),
+                format!("sends verdicts of {channels} to `{judge}`; {effect}"),
             )
         };
         self.iter().enumerate().map(one).collect()
@@ -64,22 +61,26 @@ impl Section for Vec<Appeals> {
 }
 
 impl Section for BTreeMap<String, Rates> {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         if self.len() > MAX_LIST {
             return Err(PolicyError::at(
                 "",
-                format!("there are {} channels, more than {MAX_LIST}", self.len()),
+                format!(
+                    "there are {} channels; the maximum is {MAX_LIST}",
+                    self.len()
+                ),
             ));
         }
         for (channel, rates) in self {
             let message = if channel.split_once('/').is_none() {
-                "a channel is a grader and a task family, as `math/default`"
+                "invalid channel; write a grader and a task family, such as `math/default`"
             } else if rates.j() <= 0.0 {
-                "the verifier would say nothing: `rho0` and `rho1` together are below 1"
+                "the sum of `rho0` and `rho1` must be below 1; otherwise verdicts carry no \
+                 information"
             } else {
                 continue;
             };
-            return Err(PolicyError::at(escaped(channel), message));
+            return Err(PolicyError::at(escape(channel), message));
         }
         Ok(())
     }
@@ -95,7 +96,7 @@ impl Section for BTreeMap<String, Rates> {
                     rates.rho1,
                     rates.j()
                 ),
-                "stands until 30 verdicts of a side were checked, or the channel is calibrated"
+                "used until 30 verdicts of a side are checked, or the channel is calibrated"
                     .to_owned(),
             )
         };
@@ -104,7 +105,7 @@ impl Section for BTreeMap<String, Rates> {
 }
 
 impl Section for Estimator {
-    fn check(&self) -> Checked {
+    fn check(&self) -> ValidationResult {
         Ok(())
     }
 
@@ -128,25 +129,26 @@ mod tests {
 
     use super::super::PolicyRules;
 
-    fn refused(policy: &serde_json::Value) -> (String, String) {
+    fn rejected(policy: &serde_json::Value) -> (String, String) {
         let error = PolicyRules::from_json(policy).unwrap_err();
         (error.pointer, error.message)
     }
 
     #[test]
-    fn what_cannot_be_meant_is_refused_by_its_field() {
+    fn errors_point_to_the_invalid_field() {
         let judge = json!({ "type": "math", "answer": "{{ task.answer }}" });
-        let (pointer, _) = refused(&json!({ "appeals": [{ "judge": judge, "negatives": 2 }] }));
+        let (pointer, _) = rejected(&json!({ "appeals": [{ "judge": judge, "negatives": 2 }] }));
         assert_eq!(pointer, "/appeals/0/negatives");
-        let (pointer, _) = refused(&json!({ "rates": { "math/a": { "rho0": 0.5, "rho1": 0.5 } } }));
+        let (pointer, _) =
+            rejected(&json!({ "rates": { "math/a": { "rho0": 0.5, "rho1": 0.5 } } }));
         assert_eq!(pointer, "/rates/math~1a");
         let (pointer, message) =
-            refused(&json!({ "rates": { "math/a": { "rho0": 1.5, "rho1": 0.5 } } }));
+            rejected(&json!({ "rates": { "math/a": { "rho0": 1.5, "rho1": 0.5 } } }));
         assert!(
-            pointer.starts_with("/rates/math~1a") && message.contains("shares from 0 to 1"),
+            pointer.starts_with("/rates/math~1a") && message.contains("must be from 0 to 1"),
             "{pointer} {message}"
         );
-        let (pointer, message) = refused(&json!({ "advantage_estimator": "ppo" }));
+        let (pointer, message) = rejected(&json!({ "advantage_estimator": "ppo" }));
         assert!(
             pointer.starts_with("/advantage_estimator") && message.contains("`rloo`"),
             "{pointer} {message}"
@@ -154,8 +156,11 @@ mod tests {
     }
 
     #[test]
-    fn what_acts_around_the_reward_leaves_it_as_it_is() {
-        let policy = json!({ "advantage_estimator": "rloo", "rates": { "math/a": { "rho0": 0.1, "rho1": 0.2 } } });
+    fn sections_of_other_stages_leave_the_policy_plain() {
+        let policy = json!({
+            "advantage_estimator": "rloo",
+            "rates": { "math/a": { "rho0": 0.1, "rho1": 0.2 } },
+        });
         assert!(PolicyRules::from_json(&policy).unwrap().is_plain());
         assert!(
             !PolicyRules::from_json(&json!({ "outcome": "backward" }))

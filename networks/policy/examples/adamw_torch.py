@@ -1,4 +1,7 @@
-"""Times `torch.optim.AdamW` after `clip_grad_norm_` on the shapes of `adamw.rs`, on one thread: `pip install torch`, then run this file."""
+"""Times `torch.optim.AdamW` after `clip_grad_norm_` on the shapes of `adamw.rs`, on one thread.
+
+Requires `pip install torch`.
+"""
 
 import time
 
@@ -15,7 +18,9 @@ def shapes(width, layers):
 
 for width, layers in ((128, 4), (320, 7)):
     for kind in ({}, {"foreach": True}, {"fused": True}):
-        parameters = [torch.nn.Parameter(torch.randn(shape) * 0.02) for shape in shapes(width, layers)]
+        parameters = [
+            torch.nn.Parameter(torch.randn(shape) * 0.02) for shape in shapes(width, layers)
+        ]
         gradients = [torch.randn_like(parameter) * 0.02 for parameter in parameters]
         optimiser = torch.optim.AdamW(parameters, lr=1e-4, **kind)
         times = []
@@ -28,4 +33,5 @@ for width, layers in ((128, 4), (320, 7)):
             times.append(time.perf_counter() - start)
         times.sort()
         count = sum(parameter.numel() for parameter in parameters)
-        print(f"{count} parameters {kind}: median {times[20] * 1e3:.2f} ms, best {times[0] * 1e3:.2f} ms")
+        median, best = times[20] * 1e3, times[0] * 1e3
+        print(f"{count} parameters {kind}: median {median:.2f} ms, best {best:.2f} ms")

@@ -1,4 +1,4 @@
-//! What is sent of a completion, and what is known of it afterwards.
+//! Submissions of completions and their results.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,30 +8,30 @@ use assay_wire::{ItemRequest, Problem};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::batches::groups;
+use super::requests::groups;
 
 /// A completion with its task.
 #[derive(Debug, Clone)]
 pub struct Submission<'a> {
-    /// Name of the completion, unique in its step.
+    /// Id of the completion, unique in its step.
     pub id: String,
-    /// Name that completions of one prompt share in their step.
+    /// Name of the group, shared by the completions of a prompt in a step.
     pub group: String,
-    /// Name under which the service keeps the prompt's history over steps.
+    /// Key of the prompt's history over steps.
     pub prompt_key: Option<&'a str>,
     /// Task family; with the grader's name it makes the channel.
     pub channel: Option<&'a str>,
-    /// What the policy was asked.
+    /// The prompt.
     pub prompt: &'a str,
-    /// What it wrote.
+    /// The text of the completion.
     pub completion: &'a str,
     /// What the completion should achieve: an object whose `type` names the grader.
     pub task: &'a RawValue,
     /// Length of the completion in tokens.
     pub tokens: usize,
-    /// Whether the completion was cut at the length limit.
+    /// Whether the completion was truncated at the maximal length.
     pub truncated: bool,
-    /// Its number, sent as `meta.sample` where equal completions are to be graded one by one.
+    /// Index of the completion, sent as `meta.sample` if equal completions are graded separately.
     pub sample: Option<u64>,
 }
 
@@ -64,45 +64,44 @@ impl Submission<'_> {
 /// Whether a completion was graded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was.
+    /// It was graded.
     Graded,
-    /// It was not, and the task is at fault.
+    /// It was not graded because of the task.
     Ungradable,
-    /// It was not, and the service is at fault.
+    /// It was not graded because of the service.
     Failed,
 }
 
-/// What became of one completion. Only a graded one has numbers.
+/// The result of one completion. Only a graded one has numbers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judged {
+pub struct ItemResult {
     /// Whether it was graded.
     pub outcome: Outcome,
     /// Correctness in \[0, 1\].
     pub score: Option<f64>,
-    /// What the service's policy made of it; finite.
+    /// The reward, by the reward policy of the service; finite.
     pub reward: Option<f64>,
-    /// Whether the verdict is a pass; `None` also of a grader that has no passes.
+    /// Whether the verdict is a pass; `None` if it was not graded or the grader has no passes.
     pub pass: Option<bool>,
-    /// Reason code of the grade.
+    /// The verdict.
     pub verdict: Option<String>,
-    /// The number that the service recommends as advantage; `None` in a group with fewer than two
-    /// graded members.
+    /// The advantage of the service; `None` in a group with fewer than two graded members.
     pub advantage: Option<f64>,
-    /// The statistic that `rewards.statistic` names.
+    /// The requested statistic.
     pub statistic: Option<f64>,
-    /// Weight that the service's policy gives the completion in the loss.
+    /// Weight of the completion in the loss, by the reward policy.
     pub weight: Option<f64>,
-    /// Steps of a trace that say nothing, from 0.
+    /// Indices of masked steps of a trace, from 0.
     pub masked_steps: Vec<usize>,
-    /// Code of the fault where it was not graded.
+    /// Error code if it was not graded.
     pub fault: Option<String>,
-    /// What the fault was, for people.
+    /// Error message if it was not graded.
     pub message: Option<String>,
     pub(super) retryable: bool,
 }
 
-impl Judged {
-    fn blank(outcome: Outcome) -> Self {
+impl ItemResult {
+    fn empty(outcome: Outcome) -> Self {
         Self {
             outcome,
             score: None,
@@ -119,8 +118,8 @@ impl Judged {
         }
     }
 
-    /// Of an item whose task the service refuses.
-    pub(super) fn refused(problem: &Problem) -> Self {
+    /// The result of an item whose task the service rejects.
+    pub(super) fn rejected(problem: &Problem) -> Self {
         let (fault, message) = (
             Some(problem.code.to_string()),
             Some(problem.message.to_string()),
@@ -128,18 +127,19 @@ impl Judged {
         Self {
             fault,
             message,
-            ..Self::blank(Outcome::Ungradable)
+            ..Self::empty(Outcome::Ungradable)
         }
     }
 
-    /// Of an item in its group.
-    pub(super) fn of(result: &ResultBody<'_>) -> Self {
+    /// The result of an item that was graded in its group.
+    pub(super) fn from_reply(result: &ResultBody<'_>) -> Self {
         let outcome = match result.outcome.as_ref() {
             "graded" => Outcome::Graded,
             "ungradable" => Outcome::Ungradable,
             _ => Outcome::Failed,
         };
-        let masked = |(at, step): (usize, &assay_wire::reply::StepBody)| step.masked.then_some(at);
+        let masked =
+            |(index, step): (usize, &assay_wire::reply::StepBody)| step.masked.then_some(index);
         if outcome != Outcome::Graded {
             let error = result.error.as_ref();
             return Self {
@@ -148,7 +148,7 @@ impl Judged {
                 ),
                 message: error.map(|error| error.message.to_string()),
                 retryable: error.is_some_and(|error| error.retryable),
-                ..Self::blank(outcome)
+                ..Self::empty(outcome)
             };
         }
         let reward_breakdown = result
@@ -165,115 +165,115 @@ impl Judged {
                 .as_ref()
                 .and_then(|reward_breakdown| reward_breakdown.get("weight")?.as_f64()),
             masked_steps: result.steps.iter().enumerate().filter_map(masked).collect(),
-            ..Self::blank(outcome)
+            ..Self::empty(outcome)
         }
     }
 
-    /// Of an item that was graded apart from its group: what a policy may have made relative to
-    /// others is left out.
-    pub(super) fn alone(result: &ResultBody<'_>) -> Self {
+    /// The result of an item that was graded without its group, without the numbers that a reward
+    /// policy may have computed relative to others.
+    pub(super) fn without_group(result: &ResultBody<'_>) -> Self {
         let reward = result.reward.filter(|_| result.reward_breakdown.is_none());
         Self {
             reward,
             advantage: None,
             weight: None,
-            ..Self::of(result)
+            ..Self::from_reply(result)
         }
     }
 }
 
-/// One group of a step.
+/// The result of a group.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Group {
-    /// Its name.
+pub struct GroupResult {
+    /// Name of the group.
     pub group: String,
-    /// Members.
+    /// Number of members.
     pub n: usize,
-    /// Of those, graded; the others are masked.
+    /// Number of graded members; the others are masked.
     pub graded: usize,
-    /// The statistics that were asked for, by name, as the service documents them.
+    /// The requested statistics by name, in the format of the service.
     pub statistics: Map<String, Value>,
 }
 
-/// How often items were not graded for one reason.
+/// Number of ungraded items with the same error code.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
-    /// Items.
+pub struct FaultCount {
+    /// Number of items.
     pub items: usize,
-    /// What the service said of the first of them.
+    /// Error message of the first item.
     pub example: String,
 }
 
-/// What became of the completions of a step.
+/// The results of the completions of a step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Judgement {
-    /// One a submission, in their order.
-    pub results: Vec<Judged>,
-    /// In the order they first appear.
-    pub groups: Vec<Group>,
-    /// What is known of the noise of the channels, by name, with 95 % intervals.
+pub struct StepResults {
+    /// One per submission, in the same order.
+    pub items: Vec<ItemResult>,
+    /// The groups in order of first appearance.
+    pub groups: Vec<GroupResult>,
+    /// Error rates of channels by name, with 95 % intervals.
     pub channels: BTreeMap<String, ChannelBody<'static>>,
-    /// Items that were not graded, by code.
-    pub faults: BTreeMap<String, Fault>,
+    /// Ungraded items by error code.
+    pub faults: BTreeMap<String, FaultCount>,
 }
 
-/// A judgement under way: requests are answered one after the other.
-pub(super) struct Collected {
-    /// One a submission, in their order.
-    pub(super) results: Vec<Judged>,
+/// Collects the results of several requests.
+pub(super) struct ResultCollector {
+    /// One per submission, in the same order.
+    pub(super) items: Vec<ItemResult>,
     channels: BTreeMap<String, ChannelBody<'static>>,
     statistics: HashMap<String, Map<String, Value>>,
 }
 
-impl Collected {
-    /// Of submissions that nobody looked at yet.
+impl ResultCollector {
+    /// A collector for `n` submissions without results.
     pub(super) fn new(n: usize) -> Self {
         Self {
-            results: vec![Judged::blank(Outcome::Failed); n],
+            items: vec![ItemResult::empty(Outcome::Failed); n],
             channels: BTreeMap::new(),
             statistics: HashMap::new(),
         }
     }
 
-    /// Takes the results of the items sent, in the order they were sent.
-    pub(super) fn take(
+    /// Adds the reply to the submissions with the indices `sent`, in that order.
+    pub(super) fn add(
         &mut self,
         sent: &[usize],
         submissions: &[Submission<'_>],
         statistics: &[String],
         reply: &GradeReply<'static>,
     ) {
-        for (at, result) in sent.iter().zip(&reply.results) {
-            self.results[*at] = Judged::of(result);
+        for (index, result) in sent.iter().zip(&reply.results) {
+            self.items[*index] = ItemResult::from_reply(result);
         }
         let mut members: HashMap<&str, Vec<usize>> = HashMap::new();
-        for at in sent {
+        for index in sent {
             members
-                .entry(&submissions[*at].group)
+                .entry(&submissions[*index].group)
                 .or_default()
-                .push(*at);
+                .push(*index);
         }
         for group in &reply.groups {
             let Some(name) = group.group.as_deref() else {
                 continue;
             };
             let members = members.get(name).map_or(&[][..], Vec::as_slice);
-            let of_members = |name: &String| {
+            let per_member = |name: &String| {
                 group
                     .statistics
                     .get(name)?
                     .as_array()
                     .filter(|all| all.len() == members.len())
             };
-            if let Some(advantages) = statistics.iter().find_map(of_members) {
-                for (at, advantage) in members.iter().zip(advantages) {
-                    self.results[*at].statistic = advantage.as_f64();
+            if let Some(numbers) = statistics.iter().find_map(per_member) {
+                for (index, number) in members.iter().zip(numbers) {
+                    self.items[*index].statistic = number.as_f64();
                 }
             }
             self.statistics
                 .insert(name.to_owned(), group.statistics.clone());
         }
-        // Of several requests the last knows most.
+        // The last request has the most recent rates.
         self.channels.extend(
             reply
                 .channels
@@ -282,43 +282,46 @@ impl Collected {
         );
     }
 
-    /// Gives every submission the result of one drawn without replacement.
+    /// Permutes the results over the submissions.
     pub(super) fn shuffle(&mut self, random: &mut Random) {
-        random.shuffle(&mut self.results);
-        // They describe results that are elsewhere now.
+        random.shuffle(&mut self.items);
+        // The statistics describe groups whose results are permuted now.
         self.statistics.clear();
     }
 
-    /// Counts groups and faults once all results stand.
-    pub(super) fn close(mut self, submissions: &[Submission<'_>]) -> Judgement {
+    /// Counts groups and faults, once all results are collected.
+    pub(super) fn finish(mut self, submissions: &[Submission<'_>]) -> StepResults {
         let mut counted = Vec::new();
         for members in groups(submissions) {
-            let Some(group) = members.first().map(|at| submissions[*at].group.clone()) else {
+            let Some(group) = members
+                .first()
+                .map(|index| submissions[*index].group.clone())
+            else {
                 continue;
             };
             let graded = members
                 .iter()
-                .filter(|at| self.results[**at].outcome == Outcome::Graded)
+                .filter(|index| self.items[**index].outcome == Outcome::Graded)
                 .count();
             let statistics = self.statistics.remove(&group).unwrap_or_default();
-            counted.push(Group {
+            counted.push(GroupResult {
                 group,
                 n: members.len(),
                 graded,
                 statistics,
             });
         }
-        let mut faults: BTreeMap<String, Fault> = BTreeMap::new();
-        for judged in &self.results {
-            let Some(code) = &judged.fault else { continue };
-            let example = judged.message.clone().unwrap_or_default();
+        let mut faults: BTreeMap<String, FaultCount> = BTreeMap::new();
+        for item in &self.items {
+            let Some(code) = &item.fault else { continue };
+            let example = item.message.clone().unwrap_or_default();
             faults
                 .entry(code.clone())
-                .or_insert(Fault { items: 0, example })
+                .or_insert(FaultCount { items: 0, example })
                 .items += 1;
         }
-        Judgement {
-            results: self.results,
+        StepResults {
+            items: self.items,
             groups: counted,
             channels: self.channels,
             faults,

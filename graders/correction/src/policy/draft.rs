@@ -1,52 +1,54 @@
-//! The first half of a reward, for one group: vetoes, outcome, what it is combined with, its shape,
-//! format gates. Beside each number goes that of a wrong answer with the same parts; the second
-//! half (`compose.rs`) may take a right answer neither below it nor below a wrong answer of its
-//! group that it stood above.
+//! The first half of computing the rewards of a group: vetoes, outcome, combination, shape, format
+//! gates. The second half is in `compose.rs`.
+//!
+//! Every draft also has the reward of a wrong answer with the same parts. The second half does not
+//! lower a right answer below it, nor below a wrong answer of its group that was not above it.
 
 use std::sync::Arc;
 
 use super::consensus::{Ballot, Label};
 use super::sample::term;
 use super::{
-    Combine, Composed, Needs, Outcome, PolicyRules, Sample, Term, TermKind, as_f64, gates, outcome,
+    Combine, Composed, Outcome, PolicyRules, RequiredInputs, Sample, Term, TermKind, as_f64, gates,
+    outcome,
 };
 
-/// An item on its way to a reward.
+/// An item with a preliminary reward.
 pub(super) struct Draft<'p> {
     pub(super) terms: Vec<Term<'p>>,
-    /// Whether it is right, which nothing vetoed is; `None` for graders without a notion of pass.
+    /// Whether it is right; false if it is vetoed, `None` for graders without a notion of pass.
     pub(super) right: Option<bool>,
-    /// The reward so far.
+    /// Preliminary reward.
     pub(super) value: f64,
-    /// The reward so far of a wrong answer with the same parts; at most `value`.
+    /// Preliminary reward of a wrong answer with the same parts; at most `value`.
     pub(super) as_wrong: f64,
-    /// What factors and penalties take a right answer no lower than: `as_wrong`, or the best wrong
-    /// answer of the group that does not stand above it; at most `value`. Known when the first half
-    /// is done.
+    /// Lower bound for factors and penalties on a right answer: the larger of `as_wrong` and the
+    /// best wrong answer of the group that is not above `value`. At most `value`. Valid at the end
+    /// of the first half.
     pub(super) floor: f64,
     vetoed: bool,
 }
 
 impl Draft<'_> {
-    /// Whether factors act on it, and its floor holds.
+    /// Whether it is right, so that factors and the floor apply.
     pub(super) fn is_right(&self) -> bool {
         self.right == Some(true)
     }
 }
 
-/// A group after its first half. Items without a draft have no reward.
+/// A group after the first half. Items without a draft get no reward.
 pub(super) struct Drafts<'g, 'p> {
     pub(super) items: &'g [Sample<'g>],
     pub(super) drafts: Vec<Option<Draft<'p>>>,
-    /// What is known of each item without a reward too.
-    pub(super) facts: Vec<Composed<'p>>,
+    /// Results that do not depend on a reward: missing inputs and labels.
+    pub(super) details: Vec<Composed<'p>>,
 }
 
-/// What an item is judged by.
+/// Outcome of an item, and whether it is right or vetoed.
 struct Verdict {
     outcome: f64,
-    /// Where the outcome came from.
-    from: &'static str,
+    /// Source of the outcome ([`outcome::of`]).
+    source: &'static str,
     /// `None` for graders without a notion of pass.
     right: Option<bool>,
     vetoed: bool,
@@ -59,18 +61,18 @@ impl Verdict {
 }
 
 impl PolicyRules {
-    /// Vetoes, outcome and gates of a group.
-    pub(super) fn judge<'g, 'p>(
+    /// Applies vetoes, outcome, combination, shape and gates to a group.
+    pub(super) fn draft_group<'g, 'p>(
         &'p self,
         items: &'g [Sample<'g>],
-        needs: &Needs<'_>,
+        inputs: &RequiredInputs<'_>,
     ) -> Drafts<'g, 'p> {
-        let known = |item: &Sample<'_>| Composed {
-            missing: lacks(item, items, needs),
+        let detail = |item: &Sample<'_>| Composed {
+            missing: missing_input(item, items, inputs),
             ..Composed::default()
         };
-        let mut facts: Vec<_> = items.iter().map(known).collect();
-        let verdicts = self.verdicts(items, &mut facts);
+        let mut details: Vec<_> = items.iter().map(detail).collect();
+        let verdicts = self.verdicts(items, &mut details);
         let wrong = verdicts
             .iter()
             .flatten()
@@ -84,37 +86,37 @@ impl PolicyRules {
             } else {
                 verdict.outcome.min(best_wrong)
             };
-            self.draft(item, &verdict, as_wrong, needs.sections)
+            self.draft(item, &verdict, as_wrong, inputs.sections)
         });
         let mut drafts: Vec<_> = drafts.collect();
         self.shape_group(items, &mut drafts);
         for (item, draft) in items.iter().zip(&mut drafts) {
             if let Some(draft) = draft {
-                self.cut(item, draft);
+                self.apply_gates(item, draft);
             }
         }
         set_floors(&mut drafts);
         Drafts {
             items,
             drafts,
-            facts,
+            details,
         }
     }
 
-    /// What each item is judged by; notes what the group agreed on.
-    fn verdicts(&self, items: &[Sample<'_>], facts: &mut [Composed<'_>]) -> Vec<Option<Verdict>> {
+    /// The verdict of each item; sets the group's label in `details` under `consensus`.
+    fn verdicts(&self, items: &[Sample<'_>], details: &mut [Composed<'_>]) -> Vec<Option<Verdict>> {
         let graded: Vec<_> = items
             .iter()
-            .zip(&*facts)
-            .map(|(item, fact)| item.score.is_some() && fact.missing.is_none())
+            .zip(&*details)
+            .map(|(item, detail)| item.score.is_some() && detail.missing.is_none())
             .collect();
         let Some(consensus) = &self.consensus else {
             let verdict = |(item, graded): (&Sample<'_>, &bool)| {
-                let (outcome, from) =
+                let (outcome, source) =
                     outcome::of(self.outcome.as_ref(), item).filter(|_| *graded)?;
                 Some(Verdict {
                     outcome,
-                    from,
+                    source,
                     right: item.pass,
                     vetoed: self.vetoes(item),
                 })
@@ -133,13 +135,13 @@ impl PolicyRules {
             .filter(|(_, clear)| *clear)
             .map(|(vote, _)| vote.answer);
         let (share, margin) = vote.map_or((0.0, 0.0), |(vote, _)| (vote.share, vote.margin));
-        let shared: Option<Arc<str>> = label.map(Arc::from);
-        let verdict = |((item, graded), fact): ((&Sample<'_>, &bool), &mut Composed<'_>)| {
+        let answer: Option<Arc<str>> = label.map(Arc::from);
+        let verdict = |((item, graded), detail): ((&Sample<'_>, &bool), &mut Composed<'_>)| {
             let agrees = label
                 .filter(|_| *graded)
                 .map(|label| item.answer == Some(label));
-            fact.label = Some(Label {
-                answer: shared.clone(),
+            detail.label = Some(Label {
+                answer: answer.clone(),
                 share,
                 margin,
                 agrees,
@@ -147,12 +149,17 @@ impl PolicyRules {
             let outcome = f64::from(u8::from(agrees?));
             Some(Verdict {
                 outcome,
-                from: "label",
+                source: "label",
                 right: agrees,
                 vetoed: self.vetoes(item),
             })
         };
-        items.iter().zip(&graded).zip(facts).map(verdict).collect()
+        items
+            .iter()
+            .zip(&graded)
+            .zip(details)
+            .map(verdict)
+            .collect()
     }
 
     fn vetoes(&self, item: &Sample<'_>) -> bool {
@@ -163,7 +170,7 @@ impl PolicyRules {
         })
     }
 
-    /// The draft with its veto noted, its outcome, and what that is combined with.
+    /// The draft of an item: terms of the veto, the outcome, and the combination.
     fn draft<'p>(
         &'p self,
         item: &Sample<'_>,
@@ -173,13 +180,18 @@ impl PolicyRules {
     ) -> Option<Draft<'p>> {
         let mut terms = Vec::with_capacity(sections + 1);
         if let Some(veto) = self.veto.as_ref().filter(|_| verdict.vetoed) {
-            let broken = veto
+            let unmet_parts = veto
                 .parts
                 .iter()
                 .filter(|name| unmet(item, name, veto.at_least));
-            terms.extend(broken.map(|name| term(name, TermKind::Veto, veto.reward, None)));
+            terms.extend(unmet_parts.map(|name| term(name, TermKind::Veto, veto.reward, None)));
         }
-        terms.push(term(verdict.from, TermKind::Outcome, verdict.outcome, None));
+        terms.push(term(
+            verdict.source,
+            TermKind::Outcome,
+            verdict.outcome,
+            None,
+        ));
         let (mut value, mut floor) = (verdict.outcome, as_wrong);
         if self.combine.is_some() || self.progressive.is_some() {
             let combined = |outcome, right| match (&self.combine, &self.progressive) {
@@ -216,8 +228,8 @@ impl PolicyRules {
         })
     }
 
-    /// Shapes what is there, and holds what is vetoed to its bound. Vetoed items are not part of
-    /// what a shape is fitted to.
+    /// Applies the shape to all drafts, then limits vetoed drafts to the bound of the veto. Vetoed
+    /// items are excluded from the statistics that a shape is fitted to.
     fn shape_group<'p>(&'p self, items: &[Sample<'_>], drafts: &mut [Option<Draft<'p>>]) {
         if let Some(shape) = &self.shape {
             let fitted = shape.fit(
@@ -256,8 +268,8 @@ impl PolicyRules {
         }
     }
 
-    /// Format gates.
-    fn cut<'p>(&'p self, item: &Sample<'_>, draft: &mut Draft<'p>) {
+    /// Applies format gates.
+    fn apply_gates<'p>(&'p self, item: &Sample<'_>, draft: &mut Draft<'p>) {
         for gate in self
             .format
             .iter()
@@ -279,7 +291,7 @@ impl PolicyRules {
     }
 }
 
-/// Finds the floor of each right answer.
+/// Sets the floor of every draft.
 fn set_floors(drafts: &mut [Option<Draft<'_>>]) {
     let wrong = drafts
         .iter()
@@ -295,7 +307,7 @@ fn set_floors(drafts: &mut [Option<Draft<'_>>]) {
 }
 
 impl<'g> Drafts<'g, '_> {
-    /// The right items that are not vetoed.
+    /// The right items, vetoed items excluded.
     pub(super) fn right(&self) -> impl Iterator<Item = &'g Sample<'g>> + Clone {
         let right = |draft: &Option<Draft<'_>>| draft.as_ref().is_some_and(Draft::is_right);
         self.items
@@ -305,49 +317,52 @@ impl<'g> Drafts<'g, '_> {
             .map(|(item, _)| item)
     }
 
-    /// Share of right answers among the members that get a reward.
+    /// Share of right answers among the members with a reward, in \[0, 1\]; `None` without any.
     pub(super) fn accuracy(&self) -> Option<f64> {
         let n = self.drafts.iter().flatten().count();
         (n > 0).then(|| as_f64(self.right().count()) / as_f64(n))
     }
 }
 
-/// Whether a part that a veto or a gate names is there and not met.
+/// Whether a part of a veto or a gate has a score and is not met.
 fn unmet(item: &Sample<'_>, name: &str, at_least: Option<f64>) -> bool {
     item.part(name).and_then(|part| part.met(at_least)) == Some(false)
 }
 
-/// The first thing that a policy asks for and a graded item does not have; nothing of a masked
-/// item.
-fn lacks(item: &Sample<'_>, group: &[Sample<'_>], needs: &Needs<'_>) -> Option<String> {
+/// Why a graded item lacks an input that the policy requires; `None` for masked items and if
+/// nothing is missing.
+fn missing_input(
+    item: &Sample<'_>,
+    group: &[Sample<'_>],
+    inputs: &RequiredInputs<'_>,
+) -> Option<String> {
     item.score?;
-    for name in &needs.parts {
+    for name in &inputs.parts {
         if item.part_score(name).is_none() {
             return Some(match item.part(name) {
                 Some(_) => {
-                    format!("`{name}` has no score: it could not be graded; its own error says why")
+                    format!("part `{name}` has no score; see the error of the part")
                 }
                 None if group.iter().any(|other| other.part(name).is_some()) => {
                     format!(
-                        "`{name}` was not sent with this item, but with others of its group; send \
-                         it with all"
+                        "part `{name}` is missing for this item, but not for others of its group; \
+                         send it with every item"
                     )
                 }
                 None => format!(
-                    "`{name}` was not sent: no item of the group has a check or a component of \
+                    "part `{name}` is missing; no item of the group has a check or a component of \
                      this name"
                 ),
             });
         }
     }
-    for name in &needs.measures {
+    for name in &inputs.measures {
         if item.measure(name).is_none() {
             return Some(format!(
-                "`{name}` is not among the item's measures; use a grader that reports it or \
-                 change the policy"
+                "measure `{name}` is missing; use a grader that reports it or change the policy"
             ));
         }
     }
-    (needs.tokens && item.length().is_none())
-        .then(|| "`tokens` was not sent; send the length in tokens with each item".to_owned())
+    (inputs.tokens && item.length().is_none())
+        .then(|| "`meta.tokens` is missing; send the length in tokens with every item".to_owned())
 }

@@ -1,4 +1,4 @@
-//! A row after its probes were graded: all that findings are made of.
+//! A row with its graded probes, from which findings are made.
 
 use assay_core::{Fault, Outcome};
 use assay_engine::ItemResult;
@@ -6,112 +6,112 @@ use serde_json::Value;
 
 use crate::findings::Sketch;
 use crate::probes::Purpose;
-use crate::row::Place;
-use crate::subject::{NotMade, Subject};
+use crate::row::RowLocation;
+use crate::subject::{Subject, TaskProblem};
 
-/// Longest text of a completion or of evidence in a finding, in characters.
-const SHOWN: usize = 120;
+/// Maximum length of an excerpt of a completion or of evidence in a finding, in characters.
+const EXCERPT_LENGTH: usize = 120;
 
-/// A row, and what became of its probes.
+/// A row and its graded probes.
 #[derive(Debug)]
-pub(crate) struct Examined {
-    pub(crate) place: Place,
+pub(crate) struct GradedRow {
+    pub(crate) location: RowLocation,
     pub(crate) key: String,
-    pub(crate) made: Result<Subject, NotMade>,
-    pub(crate) answers: Vec<Answer>,
+    pub(crate) subject: Result<Subject, TaskProblem>,
+    pub(crate) probes: Vec<ProbeResult>,
     pub(crate) sketch: Sketch,
 }
 
-impl Examined {
-    /// Why the task cannot be graded, where the task is at fault.
+impl GradedRow {
+    /// The fault of the task, if it is ungradable.
     pub(crate) fn fault(&self) -> Option<&Fault> {
-        self.answers.iter().find_map(|answer| match &answer.result {
+        self.probes.iter().find_map(|probe| match &probe.result {
             Err(NotGraded::Task(fault)) => Some(fault),
             _ => None,
         })
     }
 
-    /// The grader's name.
+    /// The type of the task.
     pub(crate) fn kind(&self) -> Option<&str> {
-        self.made
+        self.subject
             .as_ref()
             .ok()
             .map(|subject| subject.task.kind.as_str())
     }
 
-    /// Answers that were graded, with what for.
-    pub(crate) fn graded(&self) -> impl Iterator<Item = (&Answer, &Graded)> {
-        self.answers
+    /// The probes that were graded, with their grades.
+    pub(crate) fn graded(&self) -> impl Iterator<Item = (&ProbeResult, &ProbeGrade)> {
+        self.probes
             .iter()
-            .filter_map(|answer| Some((answer, answer.result.as_ref().ok()?)))
+            .filter_map(|probe| Some((probe, probe.result.as_ref().ok()?)))
     }
 }
 
-/// One probe and what became of it.
+/// The result of one probe.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ProbeResult {
     pub(crate) purpose: Purpose,
-    /// The completion, cut to what a finding shows.
-    pub(crate) shown: String,
-    pub(crate) result: Result<Graded, NotGraded>,
+    /// Excerpt of the completion.
+    pub(crate) excerpt: String,
+    pub(crate) result: Result<ProbeGrade, NotGraded>,
 }
 
-/// What a grade said.
+/// The grade of a probe.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Graded {
+pub(crate) struct ProbeGrade {
     pub(crate) verdict: &'static str,
     pub(crate) pass: bool,
     pub(crate) score: f64,
     pub(crate) work: u64,
-    /// Why, where the evidence says it in a sentence.
-    pub(crate) why: Option<String>,
-    /// The answer in a form that is the same for equal answers, where the grader has one.
-    pub(crate) normal: Option<String>,
+    /// Reason for a grade that does not pass, if the evidence has one.
+    pub(crate) reason: Option<String>,
+    /// Normal form of a gold, which is the same for equal answers, if the grader has one.
+    pub(crate) normal_form: Option<String>,
 }
 
-/// Why there is no grade.
+/// Why a probe has no grade.
 #[derive(Debug, Clone)]
 pub(crate) enum NotGraded {
     /// The task is at fault.
     Task(Fault),
-    /// We are.
-    Ours(Fault),
+    /// The service is at fault.
+    Service(Fault),
 }
 
-impl Answer {
+impl ProbeResult {
     pub(crate) fn new(purpose: Purpose, completion: &str, result: &ItemResult) -> Self {
         let graded = match &result.outcome {
             Outcome::Graded(grade) => {
                 let evidence = grade.evidence.as_map();
                 let text = |name: &str| evidence.get(name)?.as_str().map(str::to_owned);
-                Ok(Graded {
+                Ok(ProbeGrade {
                     verdict: grade.verdict.as_str(),
                     pass: result.pass == Some(true),
                     score: grade.score.get(),
                     work: grade.work,
-                    why: if result.pass == Some(true) {
+                    reason: if result.pass == Some(true) {
                         None
                     } else {
-                        why(evidence)
+                        reason(evidence)
                     },
-                    normal: match purpose {
+                    normal_form: match purpose {
                         Purpose::Gold { .. } => text("answer_normal").or_else(|| text("extracted")),
                         _ => None,
                     },
                 })
             }
             Outcome::Ungradable(fault) => Err(NotGraded::Task(fault.clone())),
-            Outcome::Failed(fault) => Err(NotGraded::Ours(fault.clone())),
+            Outcome::Failed(fault) => Err(NotGraded::Service(fault.clone())),
         };
         Self {
             purpose,
-            shown: shown(completion),
+            excerpt: excerpt(completion),
             result: graded,
         }
     }
 }
 
-/// What graders call their reasons.
+/// JSON pointers to the reason in the evidence of graders.
 const REASONS: &[&str] = &[
     "/message",
     "/reason",
@@ -121,7 +121,7 @@ const REASONS: &[&str] = &[
     "/rule",
 ];
 
-fn why(evidence: &serde_json::Map<String, Value>) -> Option<String> {
+fn reason(evidence: &serde_json::Map<String, Value>) -> Option<String> {
     let reason = REASONS.iter().find_map(|pointer| {
         let mut steps = pointer.split('/').skip(1);
         let first = evidence.get(steps.next()?)?;
@@ -129,13 +129,13 @@ fn why(evidence: &serde_json::Map<String, Value>) -> Option<String> {
             .try_fold(first, |value, step| value.get(step))?
             .as_str()
     });
-    reason.map(shown)
+    reason.map(excerpt)
 }
 
-/// A text in one line, cut to what a finding shows.
-pub(crate) fn shown(text: &str) -> String {
+/// The start of a text on one line, at most [`EXCERPT_LENGTH`] characters.
+pub(crate) fn excerpt(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    match line.char_indices().nth(SHOWN) {
+    match line.char_indices().nth(EXCERPT_LENGTH) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
     }

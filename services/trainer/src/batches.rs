@@ -1,45 +1,46 @@
-//! Batches: prompts are chosen, completions written, the service grades them, and groups that teach
-//! nothing are replaced.
+//! Generation of graded batches: selects prompts, generates completions, has them graded, and
+//! replaces groups with equal rewards.
 
 use std::sync::atomic::AtomicBool;
 
 use assay_policy::PolicyModel;
 
 use crate::config::Config;
-use crate::data::{Selection, Source, keep};
+use crate::data::{Selection, Source, group_spread};
 use crate::experience::{Experience, Grading, grade};
 use crate::rewards::Rewards;
-use crate::rollout::{Group, write};
-use crate::text::Tokens;
+use crate::rollout::{Group, generate_groups};
+use crate::text::PolicyTokenizer;
 use tokio::runtime::Handle;
 
-/// Who makes batches.
-pub struct Writer<'a> {
+/// Generates batches.
+pub struct BatchGenerator<'a> {
     pub(crate) config: &'a Config,
     pub(crate) source: &'a dyn Source,
     pub(crate) rewards: &'a Rewards,
     pub(crate) runtime: &'a Handle,
-    pub(crate) tokens: &'a Tokens,
+    pub(crate) tokens: &'a PolicyTokenizer,
     pub(crate) selection: Selection,
-    pub(crate) place: Place,
+    pub(crate) state: GeneratorState,
 }
 
-/// How far it is, besides the selection.
+/// The state of a generator, besides the selection.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Place {
-    /// Groups started, which names their random numbers.
+pub struct GeneratorState {
+    /// Number of started groups; the key of their random numbers.
     pub groups: u64,
-    /// Groups that were started and not finished.
-    pub open: Vec<Group>,
+    /// Started groups with unfinished completions.
+    pub unfinished: Vec<Group>,
 }
 
-impl Writer<'_> {
-    /// The batch that step `step` learns from, written by a policy that has learned `version`
-    /// steps. `None` where `stop` was raised before it was done; then and after an error nothing
-    /// has changed.
+impl BatchGenerator<'_> {
+    /// Generates the batch of step `step` with a policy model that has completed `version` steps.
+    /// Returns `None` if `stop` was set before the batch was complete. In that case and after an
+    /// error, the state is unchanged.
     ///
     /// # Errors
-    /// A prompt that cannot be read, no room on the device, the service is away or refuses.
+    /// A prompt cannot be tokenised, the device is out of memory, or the service is unavailable or
+    /// rejects the request.
     pub fn batch(
         &mut self,
         policy: &PolicyModel,
@@ -47,10 +48,10 @@ impl Writer<'_> {
         version: u64,
         stop: &AtomicBool,
     ) -> anyhow::Result<Option<Experience>> {
-        let before = (self.place.clone(), self.selection.clone());
+        let before = (self.state.clone(), self.selection.clone());
         let batch = self.rounds(policy, step, version, stop);
         if !matches!(batch, Ok(Some(_))) {
-            (self.place, self.selection) = before;
+            (self.state, self.selection) = before;
         }
         batch
     }
@@ -66,7 +67,7 @@ impl Writer<'_> {
         let mut batch = Experience::default();
         for round in 0..=rollout.replace {
             let needed = rollout.prompts - batch.groups.len();
-            let Some(groups) = self.written(policy, needed, version, stop)? else {
+            let Some(groups) = self.completed_groups(policy, needed, version, stop)? else {
                 return Ok(None);
             };
             let grading = Grading {
@@ -83,21 +84,14 @@ impl Writer<'_> {
                 self.tokens,
                 groups,
             ))?;
+            let mixed = group_spread(&more.rewards()).mixed;
             batch.rates.extend(more.rates);
             for (code, items) in more.faults {
                 *batch.faults.entry(code).or_default() += items;
             }
-            let spread = keep(
-                &more
-                    .groups
-                    .iter()
-                    .map(|(_, marks)| rewards_of(marks))
-                    .collect::<Vec<_>>(),
-            )
-            .mixed;
             let last = round == rollout.replace;
-            for (at, group) in more.groups.into_iter().enumerate() {
-                if last || spread.contains(&at) {
+            for (index, group) in more.groups.into_iter().enumerate() {
+                if last || mixed.contains(&index) {
                     batch.groups.push(group);
                 } else {
                     batch.replaced += 1;
@@ -110,8 +104,8 @@ impl Writer<'_> {
         Ok(Some(batch))
     }
 
-    /// So many groups that are done: those left open before first.
-    fn written(
+    /// Generates `needed` completed groups; unfinished groups of earlier steps come first.
+    fn completed_groups(
         &mut self,
         policy: &PolicyModel,
         needed: usize,
@@ -126,25 +120,25 @@ impl Writer<'_> {
             reason = "a small count"
         )]
         let started = (needed as f64 * rollout.ahead).ceil() as usize;
-        let mut groups = std::mem::take(&mut self.place.open);
-        let fresh = started.saturating_sub(groups.len());
+        let mut groups = std::mem::take(&mut self.state.unfinished);
+        let new = started.saturating_sub(groups.len());
         let picks = self.runtime.block_on(self.selection.next(
             self.rewards,
             &self.config.run,
-            self.place.groups,
-            fresh,
+            self.state.groups,
+            new,
         ))?;
         for pick in picks {
             groups.push(Group::new(
                 pick,
                 rollout.samples,
-                self.place.groups,
+                self.state.groups,
                 version,
             ));
-            self.place.groups += 1;
+            self.state.groups += 1;
         }
         let parts = (groups.as_mut_slice(), needed);
-        if !write(
+        if !generate_groups(
             policy,
             self.tokens,
             self.source,
@@ -155,15 +149,11 @@ impl Writer<'_> {
         )? {
             return Ok(None);
         }
-        let (mut done, mut open): (Vec<Group>, Vec<Group>) =
+        let (mut done, mut unfinished): (Vec<Group>, Vec<Group>) =
             groups.into_iter().partition(Group::is_done);
-        // More may have finished than were needed: they are the first of the next batch.
-        open.splice(0..0, done.drain(needed.min(done.len())..));
-        self.place.open = open;
+        // Surplus completed groups are the first ones of the next batch.
+        unfinished.splice(0..0, done.drain(needed.min(done.len())..));
+        self.state.unfinished = unfinished;
         Ok(Some(done))
     }
-}
-
-fn rewards_of(marks: &[crate::experience::Mark]) -> Vec<Option<f64>> {
-    marks.iter().map(|mark| mark.reward).collect()
 }
