@@ -168,8 +168,8 @@ impl ReadTransaction {
             .push(" order by last_us desc, name limit ")
             .push_bind(i64::from(limit));
         let last_used = query.build().fetch_all(&mut *self.transaction).await?;
-        // The named runs have pending entries, so they may become the last used ones once their
-        // pending grades are added.
+        // Named runs are read in addition: those with pending entries may become the last used ones
+        // when these are added.
         let mut runs = HashMap::new();
         for row in &last_used {
             read_run(row, &mut runs)?;
