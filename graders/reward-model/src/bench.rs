@@ -116,7 +116,7 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         }
         Subject::Shape(name) => {
             let config = shapes::config(name)?;
-            let weights = Weights::made(synthetic::tensors(&config)?, compute.device(), dtype);
+            let weights = Weights::synthetic(synthetic::tensors(&config)?, compute.device(), dtype);
             let outline = Outline::of(config, &weights, &options, false, None)?;
             (weights, outline)
         }

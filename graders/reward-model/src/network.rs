@@ -1,7 +1,7 @@
 //! A model without its texts: body and head, from token ids to what they say.
 
 use assay_core::reward_model::Readout;
-use assay_weights::config::{BodyConfig, Fields};
+use assay_weights::config::{BackboneConfig, Fields};
 use assay_weights::{Directory, LoadError, Weights};
 use candle_core::{DType, Device, Result, Tensor};
 use serde_json::Value;
@@ -14,7 +14,7 @@ use crate::{ModelOptions, Rows, Sequence};
 /// What is known of a network before its tensors are read.
 pub(crate) struct Outline {
     pub(crate) config: Value,
-    pub(crate) body: BodyConfig,
+    pub(crate) body: BackboneConfig,
     pub(crate) found: Found,
     /// Longest text it was made for, in tokens.
     pub(crate) max_tokens: usize,
@@ -50,7 +50,7 @@ impl Outline {
                  from",
             ));
         }
-        let body = BodyConfig::read(&config)?;
+        let body = BackboneConfig::read(&config)?;
         let found = Found::look(body.family(), &config, weights, options, unit)?;
         let max_tokens = longest.map_or(body.max_positions(), |longest| {
             longest.min(body.max_positions())

@@ -16,7 +16,7 @@ mod rotary;
 
 use std::sync::Arc;
 
-use assay_weights::config::BodyConfig;
+use assay_weights::config::BackboneConfig;
 use assay_weights::{LoadError, Weights};
 use candle_core::{Device, Result, Tensor};
 
@@ -73,16 +73,16 @@ pub(crate) enum Body {
 impl Body {
     /// Reads the tensors under `prefix`, as in `model.`.
     pub(crate) fn read(
-        config: &BodyConfig,
+        config: &BackboneConfig,
         weights: &Weights,
         prefix: &str,
     ) -> std::result::Result<Self, LoadError> {
         Ok(match config {
-            BodyConfig::Decoder(config) => {
+            BackboneConfig::Decoder(config) => {
                 Self::Decoder(decoder::Decoder::read(config, weights, prefix)?)
             }
-            BodyConfig::Bert(config) => Self::Bert(bert::Bert::read(config, weights, prefix)?),
-            BodyConfig::ModernBert(config) => {
+            BackboneConfig::Bert(config) => Self::Bert(bert::Bert::read(config, weights, prefix)?),
+            BackboneConfig::ModernBert(config) => {
                 Self::ModernBert(modernbert::ModernBert::read(config, weights, prefix)?)
             }
         })

@@ -42,7 +42,7 @@ impl ModernBert {
     ) -> std::result::Result<Self, LoadError> {
         let norm = format!("{prefix}embeddings.norm");
         let head_dim = config.hidden / config.heads;
-        let layers = config.reaches.iter().enumerate();
+        let layers = config.half_windows.iter().enumerate();
         Ok(Self {
             words: weights.tensor(
                 &format!("{prefix}embeddings.tok_embeddings.weight"),

@@ -1,19 +1,19 @@
-//! Names and sizes of the tensors that a configuration asks for.
+//! Names and shapes of the tensors that a configuration requires.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 
 use crate::LoadError;
-use crate::config::{BertConfig, BodyConfig, DecoderConfig, Fields};
+use crate::config::{BackboneConfig, BertConfig, DecoderConfig, Fields};
 
-/// Sizes under names.
+/// Shapes of tensors by name.
 type Sizes = BTreeMap<String, Vec<usize>>;
 
-/// The tensors of a body, and of the head that `architectures` names: sizes under names.
+/// Names and shapes of the tensors of a backbone and of the head that `architectures` names.
 ///
 /// # Errors
-/// The configuration is none of a decoder or a BERT.
+/// The configuration does not describe a decoder or a BERT.
 pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError> {
     let fields = Fields(config);
     let architecture = fields
@@ -21,13 +21,13 @@ pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError
         .and_then(|names| names.first().copied())
         .unwrap_or_default();
     let labels = fields.labels().len();
-    match BodyConfig::read(config)? {
-        BodyConfig::Decoder(config) => {
+    match BackboneConfig::read(config)? {
+        BackboneConfig::Decoder(config) => {
             let mut tensors = decoder(&config);
             tensors.extend(decoder_head(&config, architecture, labels));
             Ok(tensors)
         }
-        BodyConfig::Bert(config) => {
+        BackboneConfig::Bert(config) => {
             let classifies = architecture.ends_with("ForSequenceClassification");
             let prefix = if classifies { "bert." } else { "" };
             let mut tensors: Sizes = bert(&config)
@@ -45,8 +45,8 @@ pub fn tensors(config: &Value) -> Result<BTreeMap<String, Vec<usize>>, LoadError
             }
             Ok(tensors)
         }
-        BodyConfig::ModernBert(_) => Err(LoadError::new(
-            "weights out of nothing are made for decoders and BERT",
+        BackboneConfig::ModernBert(_) => Err(LoadError::new(
+            "synthetic weights are only available for decoders and BERT",
         )),
     }
 }
