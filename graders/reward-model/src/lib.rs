@@ -1,13 +1,13 @@
-//! Grader `reward_model`: how good is it, to a model? Owns the forward passes, heads, texts and
-//! tokens of reward models, and the one thread that runs them in batches. Owns no HTTP and no
-//! policy.
+//! Grader `reward_model`: scores completions with reward models. Owns templates, tokenisation,
+//! forward passes and heads of reward models, and the thread that runs them in batches. Owns no
+//! HTTP and no reward policy.
 //!
-//! The way of an input: `text/` (templates, tokens) → `serving/` (queue, batches, one device) →
-//! `network.rs` (`body/`, then `head/`) → `normalise.rs`. `model.rs` puts one model together from
-//! its directory, `grader/` asks models for tasks.
+//! An input passes through `text/` (templates, tokens), `serving/` (queue, batches, device),
+//! `network.rs` (`backbone/`, then `head/`) and `normalise.rs`. `model.rs` loads a model from its
+//! directory. `grader/` grades tasks with the models.
 
 pub mod bench;
-mod body;
+mod backbone;
 mod compute;
 #[doc(hidden)]
 pub mod fuzzing;

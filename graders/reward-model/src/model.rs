@@ -1,4 +1,4 @@
-//! A reward model whole: the texts it reads, the network it runs, and what its numbers mean.
+//! A reward model: input reader, network and normalisation.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -23,17 +23,17 @@ pub struct RewardModel {
     network: Network,
     compute: Compute,
     meaning: Meaning,
-    /// Places of the labels that mean a pass.
+    /// Indices of the labels that mean a pass.
     positive: Vec<usize>,
     normalise: Normalise,
 }
 
 impl RewardModel {
-    /// Loads the model in a directory under a name; `source` is what it was asked for by. `options`
-    /// go before those that `assay.json` beside the weights declares.
+    /// Loads the model of a directory under a name. `source` is the name or path by which it was
+    /// requested. `options` take precedence over those of `assay.json` in the directory.
     ///
     /// # Errors
-    /// [`LoadError`]: which file, tensor or option is at fault, and how.
+    /// [`LoadError`] names the file, tensor or option at fault and the reason.
     pub fn open(
         name: &str,
         source: &str,
@@ -70,19 +70,19 @@ impl RewardModel {
         if meaning == Meaning::Classes && labels.len() != outline.found.outputs {
             let (named, there) = (labels.len(), outline.found.outputs);
             return Err(LoadError::new(format!(
-                "{named} labels are named, and the head has {there} classes"
+                "option `labels` has {declared} entries, but the head has {classes} classes"
             )));
         }
         if !options.labels.is_empty() && labels.is_empty() {
             let head = meaning.word();
             return Err(LoadError::new(format!(
-                "`labels` are those of classes or label tokens, and the head says {head}"
+                "option `labels` applies to classes and label tokens, but the output of the head is `{head}`"
             )));
         }
         let positive = places(&options.positive, &labels)?;
         if meaning == Meaning::Labels && positive.is_empty() {
             return Err(LoadError::new(
-                "`positive` names the labels that mean a pass; declare at least one of `labels`",
+                "option `positive` is missing; declare at least one of `labels` that means a pass",
             ));
         }
         let ids = match meaning {
@@ -133,7 +133,7 @@ impl RewardModel {
         })
     }
 
-    /// Probability of the labels that mean a pass.
+    /// Total probability of the positive labels.
     fn positive(&self, probabilities: &[f32]) -> Option<f32> {
         (!self.positive.is_empty()).then(|| {
             self.positive
@@ -213,8 +213,8 @@ impl Model for RewardModel {
         }
     }
 
-    /// On a GPU, where kernels are made at first use and memory is short: one token, a batch of
-    /// short sequences, a longest one.
+    /// On a GPU, where kernels are compiled at first use and memory is limited: a sequence of one
+    /// token, a batch of short sequences, and one of the maximum length. On a CPU: one token.
     fn warm_up(&self, batch_tokens: usize) -> Vec<Sequence> {
         if self.info.device == "cpu" {
             return vec![self.sample(1)];
@@ -230,7 +230,7 @@ impl Model for RewardModel {
 }
 
 impl RewardModel {
-    /// A sequence of so many tokens that says nothing.
+    /// A dummy sequence of `length` tokens.
     fn sample(&self, length: usize) -> Sequence {
         let sequence = Sequence::whole(vec![0; length.clamp(1, self.info.max_tokens)]);
         match self.reader.pooling() {
@@ -252,7 +252,7 @@ fn kind(family: Family, meaning: Meaning) -> Kind {
     }
 }
 
-/// The rows a head reads where no option says otherwise.
+/// Default pooling, used unless an option declares another.
 fn usual_pooling(
     directory: &Directory,
     family: Family,
@@ -269,7 +269,8 @@ fn usual_pooling(
     }
 }
 
-/// What `1_Pooling/config.json` says of embeddings: the mean where there is none.
+/// Pooling of an embedding model according to `1_Pooling/config.json`, or the mean if there is no
+/// such file.
 fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
     let Some(declared) = directory.json("1_Pooling/config.json")? else {
         return Ok(Pooling::Mean);
@@ -291,19 +292,19 @@ fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
         _ => {
             let chosen = chosen.join(", ");
             Err(LoadError::new(format!(
-                "`1_Pooling/config.json` asks for {chosen}; one of mean, cls and last is known"
+                "`1_Pooling/config.json` declares {chosen}; only mean, cls or last is supported"
             )))
         }
     }
 }
 
-/// Places of `some` among `all`.
+/// Indices of the labels `some` in `all`, sorted.
 fn places(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
     let place = |name: &String| {
         let place = all.iter().position(|label| label == name);
         place.ok_or_else(|| {
             LoadError::new(format!(
-                "`positive` names `{name}`, which is none of the labels {}",
+                "option `positive` names `{name}`, which is not one of the labels {}",
                 all.join(", ")
             ))
         })

@@ -1,4 +1,4 @@
-//! A model without its texts: body and head, from token ids to what they say.
+//! Backbone and head: from token ids to outputs.
 
 use assay_core::reward_model::Readout;
 use assay_weights::config::{BackboneConfig, Fields};
@@ -11,17 +11,17 @@ use crate::head::Head;
 use crate::head::detect::Found;
 use crate::{ModelOptions, Rows, Sequence};
 
-/// What is known of a network before its tensors are read.
+/// Properties of a network, determined before its tensors are read.
 pub(crate) struct Outline {
     pub(crate) config: Value,
     pub(crate) body: BackboneConfig,
     pub(crate) found: Found,
-    /// Longest text it was made for, in tokens.
+    /// Maximum sequence length, in tokens.
     pub(crate) max_tokens: usize,
 }
 
 impl Outline {
-    /// Looks at configuration, options and names of tensors.
+    /// Reads the configuration and detects the head from options and names of tensors.
     pub(crate) fn look(
         directory: &Directory,
         weights: &Weights,
@@ -36,7 +36,8 @@ impl Outline {
         Self::of(directory.config()?, weights, options, unit, longest)
     }
 
-    /// Looks at a configuration; `longest` bounds what it says of positions.
+    /// Like [`Outline::detect`] for a given configuration. `unit_length` scales embeddings to
+    /// length 1, `max_length` limits the sequence length of the configuration.
     pub(crate) fn of(
         config: Value,
         weights: &Weights,
@@ -46,8 +47,7 @@ impl Outline {
     ) -> std::result::Result<Self, LoadError> {
         if Fields(&config).object("quantization_config").is_some() {
             return Err(LoadError::new(
-                "the weights are quantised, and such are not read; load the model they were made \
-                 from",
+                "quantised weights are not supported; load the original model",
             ));
         }
         let body = BackboneConfig::read(&config)?;
@@ -64,7 +64,7 @@ impl Outline {
     }
 }
 
-/// Whether embeddings are brought to length 1. Modules that are not known are refused.
+/// Returns whether `modules.json` scales embeddings to length 1. Rejects unknown modules.
 fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadError> {
     let modules = directory.json("modules.json")?.unwrap_or_default();
     let kinds = modules
@@ -79,7 +79,7 @@ fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadErro
             "Normalize" => unit = true,
             other => {
                 return Err(LoadError::new(format!(
-                    "`modules.json` names a `{other}`, which is not known"
+                    "`modules.json` contains the module `{other}`, which is not supported"
                 )));
             }
         }
@@ -87,7 +87,7 @@ fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadErro
     Ok(unit)
 }
 
-/// A body with its head.
+/// A backbone with its head.
 pub(crate) struct Network {
     body: Body,
     head: Head,
@@ -97,7 +97,7 @@ pub(crate) struct Network {
 }
 
 impl Network {
-    /// Reads every tensor. `labels` are the ids of the label tokens of a verifier.
+    /// Reads all tensors. `labels` are the ids of the label tokens of a verifier.
     pub(crate) fn read(
         outline: Outline,
         weights: &Weights,
@@ -124,7 +124,7 @@ impl Network {
         })
     }
 
-    /// What it says of each sequence.
+    /// Computes the output of each sequence.
     pub(crate) fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>> {
         if let Some(id) = batch
             .iter()
@@ -132,7 +132,7 @@ impl Network {
             .find(|id| **id as usize >= self.vocabulary)
         {
             candle_core::bail!(
-                "the token {id} is beyond the vocabulary of {}",
+                "token {id} exceeds the vocabulary of {} tokens",
                 self.vocabulary
             );
         }
@@ -169,7 +169,7 @@ impl Network {
             .collect())
     }
 
-    /// Hidden states at `rows`, behind the last norm.
+    /// Hidden states at `rows`, after the last norm.
     fn rows(&self, states: &Tensor, rows: Vec<u32>) -> Result<Vec<Vec<f32>>> {
         let count = rows.len();
         let rows = Tensor::from_vec(rows, count, &self.device)?;
@@ -183,11 +183,11 @@ impl Network {
     }
 }
 
-/// The mean of rows of `size` numbers.
+/// Mean of rows of `size` numbers.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
-    reason = "the mean of f32 numbers is one"
+    reason = "the mean of f32 numbers fits in an f32"
 )]
 fn mean(rows: impl Iterator<Item = Vec<f32>>, size: usize) -> Vec<f32> {
     let (mut sums, mut count) = (vec![0f64; size], 0usize);

@@ -1,4 +1,5 @@
-//! From a raw number to a score: declared by the operator or the task, never guessed.
+//! Normalisation of raw numbers to scores, as declared by the model's files, the operator or the
+//! task.
 
 use assay_core::reward_model::sigmoid;
 use assay_weights::LoadError;
@@ -12,7 +13,7 @@ use crate::head::Meaning;
 /// How a raw number becomes a score in [0, 1].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Normalise {
-    /// It is one already; what lies outside counts as the nearer end.
+    /// The raw number is the score, clamped to [0, 1].
     None,
     /// `1 / (1 + exp(-raw))`.
     Sigmoid,
@@ -22,7 +23,7 @@ pub(crate) enum Normalise {
     Relative,
 }
 
-/// The names of the ways.
+/// Normalisation methods by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Way {
@@ -36,16 +37,16 @@ impl Way {
     fn named(name: &str) -> Result<Self, LoadError> {
         serde_json::from_value(Value::from(name)).map_err(|_| {
             LoadError::new(format!(
-                "`normalise` is `none`, `sigmoid`, `affine` or `relative`, not `{name}`"
+                "invalid `normalise` `{name}`: use `none`, `sigmoid`, `affine` or `relative`"
             ))
         })
     }
 }
 
 impl Normalise {
-    /// The declared way, or the one that follows from what the head says: probabilities are scores
-    /// already, logits go through a sigmoid, and through the mean and deviation that OpenRLHF
-    /// leaves in a configuration.
+    /// The declared normalisation, or the default of the output kind: none for probabilities, a
+    /// sigmoid for logits, or `affine` if options or a configuration written by OpenRLHF declare a
+    /// standard deviation.
     pub(crate) fn declared(
         options: &ModelOptions,
         config: &Value,
@@ -58,8 +59,7 @@ impl Normalise {
         let way = match &options.normalise {
             Some(name) if meaning == Meaning::Steps && name != "none" => {
                 return Err(LoadError::new(
-                    "what a process reward model says of steps are probabilities: `normalise` is \
-                     `none`",
+                    "a process reward model returns probabilities; set `normalise` to `none`",
                 ));
             }
             Some(name) => Way::named(name)?,
@@ -90,7 +90,7 @@ impl Normalise {
         }
     }
 
-    /// The word for it.
+    /// Name of the method, as options write it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -100,7 +100,7 @@ impl Normalise {
         }
     }
 
-    /// The score of `raw`; `None` where a reference is needed and there is none.
+    /// The score of `raw`. `None` if the method needs a reference and there is none.
     pub(crate) fn score(self, raw: f32, reference: Option<f32>) -> Option<f64> {
         let raw = f64::from(raw);
         match self {
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_declared_goes_before_what_follows_from_the_head() {
+    fn declared_methods_override_defaults() {
         let openrlhf = json!({"normalize_reward": true, "mean": 2.0, "std": 4.0});
         let found =
             |options: Value, config: &Value, meaning| declared(options, config, meaning).unwrap();

@@ -1,9 +1,9 @@
-//! Sizes of well-known models, to time a machine without anyone's weights.
+//! Sizes of well-known models, for benchmarks with synthetic weights.
 
 use assay_weights::LoadError;
 use serde_json::{Value, json};
 
-/// Names of the shapes there are.
+/// Names of the available shapes.
 pub const NAMES: &[&str] = &[
     "0.1b",
     "minilm",
@@ -15,7 +15,7 @@ pub const NAMES: &[&str] = &[
     "llama3-8b",
 ];
 
-/// The configuration of a shape.
+/// Configuration of a shape.
 pub(crate) fn config(name: &str) -> Result<Value, LoadError> {
     let decoder = |family: &str, sizes: [usize; 7], theta: f64| {
         let [hidden, inner, layers, heads, kv_heads, head_dim, vocabulary] = sizes;
@@ -41,7 +41,7 @@ pub(crate) fn config(name: &str) -> Result<Value, LoadError> {
         other => {
             let known = NAMES.join(", ");
             return Err(LoadError::new(format!(
-                "no shape is called `{other}`; there are {known}"
+                "unknown shape `{other}`: use one of {known}"
             )));
         }
     })

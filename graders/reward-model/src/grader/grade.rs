@@ -1,5 +1,5 @@
-//! Completions of one task before the model: all of them are asked about at once, and share batches
-//! with whoever else asks.
+//! Grades the completions of one task. All of them are sent to the model in one request and share
+//! batches with other requests.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -20,16 +20,16 @@ use super::spec::UNREADABLE;
 use super::task::{Reasoning, RewardTask, Room};
 use crate::normalise::Way;
 
-/// Whose turn the items of batches take among those who ask models.
+/// Caller name under which graded items share the queue of the models with other callers.
 const CALLER: &str = "grade";
 
-/// Longest pause before a full queue is asked again.
+/// Maximum pause before a retry when the queue is full.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Threshold of verifiers that answer with a label.
+/// Default threshold of verifiers that answer with a label.
 const HALF: f64 = 0.5;
 
-/// What a model said of an item, and of the reference beside it.
+/// The model and its scores of an item: of the completion and, under `relative`, of the reference.
 type Heard = (Arc<ModelInfo>, Vec<Result<ModelScore, Refusal>>);
 
 /// A task ready to grade.
@@ -89,7 +89,7 @@ impl PreparedReward {
         self.task.normalise == Some(Way::Relative)
     }
 
-    /// The completion as the model is shown it.
+    /// The completion as the model reads it: with or without reasoning.
     fn shown(&self, item: &Item) -> Completion {
         match (self.task.reasoning, &item.completion) {
             (Reasoning::Keep, completion) => completion.clone(),
@@ -112,8 +112,8 @@ impl PreparedReward {
         }
     }
 
-    /// Asks about all items, in halves where all at once are too many or one of them fails the
-    /// others.
+    /// Scores all items. Splits the request in half when it is too large or when the device fails
+    /// on it.
     async fn ask_all(
         &self,
         inputs: Vec<ModelInput>,
@@ -121,7 +121,7 @@ impl PreparedReward {
     ) -> Vec<Result<Heard, ModelError>> {
         let each = if self.is_relative() { 2 } else { 1 };
         let mut heard = Vec::with_capacity(inputs.len() / each);
-        // The last is asked next.
+        // A stack: the last part is scored next.
         let mut parts = vec![inputs];
         while let Some(mut part) = parts.pop() {
             let items = part.len() / each;
@@ -143,7 +143,8 @@ impl PreparedReward {
         heard
     }
 
-    /// Asks the model, again and again while its queue is full and someone waits.
+    /// Sends a request to the model. Retries while the queue is full and the batch is not
+    /// cancelled.
     async fn ask(
         &self,
         inputs: Vec<ModelInput>,
@@ -203,7 +204,7 @@ impl PreparedReward {
             None => None,
             Some(Ok(reference)) => reference.raw,
             Some(Err(refusal)) => {
-                return ungradable(format!("the reference cannot be scored: {refusal}"));
+                return ungradable(format!("the `reference` cannot be scored: {refusal}"));
             }
         };
         match self.judged(model, score, beside) {
@@ -212,8 +213,8 @@ impl PreparedReward {
         }
     }
 
-    /// What becomes of a completion that is not read: `grade`, unless a plain one is not read
-    /// either, for which the task is at fault.
+    /// Outcome of a completion that the model cannot read: `grade`, or `ungradable` if the model
+    /// cannot read a trivial completion either, because then the task is at fault.
     async fn unread(
         &self,
         item: &Item,
@@ -273,7 +274,7 @@ impl PreparedReward {
         }
     }
 
-    /// The score in [0, 1], or why there is none.
+    /// The score in [0, 1], or the reason why there is none.
     fn score(
         &self,
         model: &ModelInfo,
@@ -293,7 +294,7 @@ impl PreparedReward {
             .ok_or_else(|| nothing_said(model, score))?;
         match self.task.normalise {
             None => score.score.ok_or_else(|| {
-                "the model compares with a `reference`, and the task has none".to_owned()
+                "the model compares with a `reference`, but the task has none".to_owned()
             }),
             Some(Way::None) => Ok(raw.clamp(0.0, 1.0)),
             Some(Way::Sigmoid) => Ok(sigmoid(raw)),
@@ -301,28 +302,28 @@ impl PreparedReward {
                 score.score.ok_or_else(|| nothing_said(model, score))
             }
             Some(Way::Affine) => Err(format!(
-                "`{}` declares no `mean` and `std` for `affine`",
+                "`{}` declares no `mean` and `std`, which `affine` needs",
                 model.name
             )),
             Some(Way::Relative) => match beside {
                 Some(beside) => Ok(sigmoid(raw - f64::from(beside))),
-                None => Err("the reference got no number".to_owned()),
+                None => Err("the model returned no number for the `reference`".to_owned()),
             },
         }
     }
 }
 
-/// Why a model has no one number for an input.
+/// Reason why a model returned no single number for an input.
 fn nothing_said(model: &ModelInfo, score: &ModelScore) -> String {
     let name = &model.name;
     match score.readout {
         Readout::Embedding(_) => {
-            format!("`{name}` makes embeddings, and the task has no `reference` to compare with")
+            format!("`{name}` computes embeddings, but the task has no `reference` to compare with")
         }
         Readout::Classes(_) => {
-            format!("`{name}` has several classes, and its options name none as `positive`")
+            format!("`{name}` has several classes, but its options declare none as `positive`")
         }
-        _ => format!("`{name}` gave no number; look at its weights"),
+        _ => format!("`{name}` returned no finite number; check its weights"),
     }
 }
 
@@ -347,7 +348,7 @@ fn ungradable(reason: String) -> Outcome {
     Outcome::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, reason))
 }
 
-/// What a refused request means for its items: nothing about them.
+/// Fault of the items of a rejected request. The service is at fault, not the items.
 fn fault(error: &ModelError) -> Fault {
     let code = match error {
         ModelError::Unknown(_) | ModelError::Unavailable(_) | ModelError::NotLoadable(_) => {

@@ -1,4 +1,4 @@
-//! The shape of a `reward_model` task as it stands in a request.
+//! The `reward_model` task of a request.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::normalise::Way;
 
-/// A task that was read.
+/// A parsed task. The fields are documented in `task.schema.json`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RewardTask {
@@ -27,7 +27,7 @@ pub(super) struct RewardTask {
     pub(super) reasoning: Reasoning,
 }
 
-/// What steps make together.
+/// How the scores of steps are combined.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Steps {
@@ -39,7 +39,7 @@ pub(super) enum Steps {
 }
 
 impl Steps {
-    /// One number of those of all steps; `None` without any.
+    /// Combines the scores of all steps. `None` if there are no steps.
     pub(super) fn together(self, steps: &[f32]) -> Option<f64> {
         let numbers = || steps.iter().copied().map(f64::from);
         #[expect(clippy::cast_precision_loss, reason = "steps are few")]
@@ -54,7 +54,7 @@ impl Steps {
     }
 }
 
-/// What happens to a prompt that leaves no room.
+/// Handling of a prompt that leaves too few tokens for the completion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Room {
@@ -63,7 +63,7 @@ pub(super) enum Room {
     PromptLeft,
 }
 
-/// Whether reasoning is shown.
+/// Whether the model reads the reasoning of a completion.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Reasoning {
@@ -82,11 +82,11 @@ impl RewardTask {
             return Err(TaskError::new(
                 ErrorCode::InvalidTask,
                 "/threshold",
-                "a threshold is in [0, 1]".to_owned(),
+                "a threshold must be in [0, 1]".to_owned(),
             ));
         }
         if read.normalise == Some(Way::Relative) && read.reference.is_none() {
-            let message = "`relative` compares with a `reference`; give one".to_owned();
+            let message = "`relative` compares with a `reference`; add one".to_owned();
             return Err(TaskError::new(
                 ErrorCode::InvalidTask,
                 "/reference",

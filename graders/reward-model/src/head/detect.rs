@@ -1,5 +1,5 @@
-//! Which head a model has: by its tensors and its configuration, never by a guess. Tensors of two
-//! heads, or of none, are refused.
+//! Detects the head of a model from its tensors and its configuration. Models with tensors of two
+//! heads, or of none, are rejected.
 
 use assay_weights::config::{Family, Fields};
 use assay_weights::{LoadError, Weights};
@@ -10,22 +10,21 @@ use super::{Head, Layers, Meaning};
 use crate::ModelOptions;
 use crate::body::norm::RowNorm;
 
-/// A head that was found and is not read yet.
+/// A detected head whose tensors are not read yet.
 pub(crate) struct Found {
     pub(crate) meaning: Meaning,
-    /// Numbers it gives for a row; 0 for an embedding, or label tokens, whose number the options
-    /// say.
+    /// Outputs per row. 0 for an embedding, and for label tokens, whose number the options declare.
     pub(crate) outputs: usize,
     kind: Kind,
     hidden: usize,
 }
 
 enum Kind {
-    /// `score.weight`, maybe with a bias.
+    /// `score.weight` with an optional bias.
     Score,
-    /// `score.0` and `score.2`.
+    /// `score.0` and `score.2`: two layers with a ReLU between them.
     Mlp,
-    /// Rows of the head over the vocabulary, or of the embedding where it is that head.
+    /// Rows of the language-model head, or of the embedding if the two are tied.
     Vocabulary { tied: bool },
     /// `bert.pooler` and `classifier`.
     Pooler,
@@ -35,11 +34,11 @@ enum Kind {
         norm_bias: bool,
         bias: bool,
     },
-    /// Nothing.
+    /// No head: the pooled hidden state is the embedding.
     None { unit: bool },
 }
 
-/// Reads names of tensors as the options rename them.
+/// Names of tensors, with the renames of the options applied.
 struct Names<'a> {
     weights: &'a Weights,
     options: &'a ModelOptions,
@@ -63,21 +62,21 @@ impl Names<'_> {
         Matrix::read(self.weights, self.in_file(&weight), bias, [out, inner])
     }
 
-    /// Outputs of a head.
+    /// Number of outputs of a head.
     fn outputs(&self, usual: &str) -> Result<usize, LoadError> {
         let name = self.in_file(usual);
         let shape = self.weights.shape(name).unwrap_or_default();
         match shape[..] {
             [out, _] if out > 0 => Ok(out),
             _ => Err(LoadError::new(format!(
-                "the tensor `{name}` of a head has the sizes {shape:?}"
+                "tensor `{name}` of the head must be a matrix, but has the shape {shape:?}"
             ))),
         }
     }
 }
 
 impl Found {
-    /// Looks at names and sizes alone.
+    /// Detects the head from names and shapes, without reading any tensor.
     pub(crate) fn look(
         family: Family,
         config: &Value,
@@ -90,7 +89,7 @@ impl Found {
         let hidden = fields.size("hidden_size")?;
         if let Some(missing) = options.tensors.values().find(|name| !weights.has(name)) {
             return Err(LoadError::new(format!(
-                "the option `tensors` names `{missing}`, which the files do not have"
+                "option `tensors` names `{missing}`, which the files do not contain"
             )));
         }
         let architecture = fields
@@ -149,19 +148,20 @@ impl Found {
             ),
             Family::Decoder if architecture.ends_with("ForCausalLM") => {
                 Err(LoadError::new(format!(
-                    "`{architecture}` writes text and has no head for rewards; for a verifier \
+                    "`{architecture}` is a language model without a reward head; for a verifier \
                      that answers with one token, declare `labels` and `positive`"
                 )))
             }
             Family::Decoder => Err(LoadError::new(
-                "no tensor of a head is there (`score.weight`, or `score.0.weight` and \
-                 `score.2.weight`); if it has another name, declare it as in `tensors = { \
+                "there is no tensor of a head (`score.weight`, or `score.0.weight` and \
+                 `score.2.weight`); if it has another name, declare it, for example `tensors = { \
                  \"score.weight\" = \"v_head.weight\" }`",
             )),
         }
     }
 
-    /// Reads the head. `labels` are the ids of the label tokens, `prefix` is that of the body.
+    /// Reads the tensors of the head. `labels` are the ids of the label tokens. `prefix` is the
+    /// prefix of the backbone's tensors.
     pub(crate) fn read(
         self,
         config: &Value,
@@ -173,8 +173,8 @@ impl Found {
         let names = Names { weights, options };
         let hidden = self.hidden;
         if !options.tensors.is_empty() && self.meaning != Meaning::Labels {
-            // Whoever declares the head knows that the one over the vocabulary, left in many files,
-            // is another.
+            // Many files still contain the language-model head. It is not needed when the options
+            // declare the reward head.
             weights.pass_over("lm_head.weight");
         }
         let layers = match self.kind {
@@ -199,14 +199,13 @@ impl Found {
                 };
                 if name == embedding && !tied {
                     return Err(LoadError::new(
-                        "the tensor `lm_head.weight` is missing, and the embedding is not tied to \
-                         it",
+                        "tensor `lm_head.weight` is missing, and `tie_word_embeddings` is not set",
                     ));
                 }
                 let all = weights.values(name, &[vocabulary, hidden])?;
                 let rows = Matrix::of_rows(&all, hidden, labels);
                 Layers::One(
-                    rows.ok_or_else(|| LoadError::new("a label token is beyond the vocabulary"))?,
+                    rows.ok_or_else(|| LoadError::new("the id of a label token exceeds the vocabulary"))?,
                 )
             }
             Kind::Pooler => {

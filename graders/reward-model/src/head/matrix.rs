@@ -1,18 +1,18 @@
-//! A matrix with a bias, applied to rows whatever their number.
+//! A matrix with a bias. A row's result does not depend on the number of rows.
 
 use assay_weights::{LoadError, Weights};
 use rayon::prelude::*;
 
 use assay_kernels::{Product, View, multiply};
 
-/// Rows that go through a product at once, empty ones added: always the same product, so always the
-/// same bits.
+/// Rows per product. Smaller blocks are padded with zero rows, so that every product has the same
+/// size and the results are bit-identical.
 const BLOCK: usize = 16;
 
-/// Most outputs that are summed one by one instead, in `f64`.
+/// Maximum number of outputs for which dot products in `f64` are used instead.
 const FEW: usize = 16;
 
-/// `out` rows of `inner` numbers.
+/// A matrix with `out` rows of `inner` numbers, and a bias per row.
 pub(super) struct Matrix {
     weight: Vec<f32>,
     bias: Vec<f32>,
@@ -20,7 +20,8 @@ pub(super) struct Matrix {
 }
 
 impl Matrix {
-    /// Reads `[out, inner]` from the tensor `weight` and the bias from `bias`.
+    /// Reads the matrix `[out, inner]` from the tensor `weight` and the bias, if any, from the
+    /// tensor `bias`.
     pub(super) fn read(
         weights: &Weights,
         weight: &str,
@@ -38,7 +39,7 @@ impl Matrix {
         })
     }
 
-    /// These rows of another matrix.
+    /// Selects rows of another matrix. `None` if an index exceeds it.
     pub(super) fn of_rows(weight: &[f32], inner: usize, rows: &[u32]) -> Option<Self> {
         let row = |row: &u32| {
             let start = usize::try_from(*row).ok()?.checked_mul(inner)?;

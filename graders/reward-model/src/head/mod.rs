@@ -1,7 +1,8 @@
-//! Heads: from the hidden states of a few rows to what the model says.
+//! Heads: from the hidden states of a few rows to the model's output.
 //!
-//! A head runs on the CPU in `f32`, whatever the body computes in: near 23 a `bf16` has steps of
-//! 0.125, and completions of one group would tie. Its rows are few, so this costs next to nothing.
+//! A head runs on the CPU in `f32`, whatever the data type of the backbone: near 23, `bf16` has a
+//! resolution of 0.125, so completions of one group would tie. The cost is small because a head has
+//! few rows.
 
 pub(crate) mod detect;
 mod matrix;
@@ -11,23 +12,23 @@ use assay_core::reward_model::{Readout, Scale, sigmoid, softmax, unit};
 use crate::body::norm::RowNorm;
 use matrix::Matrix;
 
-/// What a head's numbers mean.
+/// Interpretation of a head's outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Meaning {
-    /// One number of any size.
+    /// One unbounded number.
     Scalar,
     /// A logit for each class.
     Classes,
     /// A logit for each label token.
     Labels,
-    /// Logits of `bad` and `good`, for each step.
+    /// Logits of `bad` and `good` for each step.
     Steps,
     /// An embedding.
     Embedding,
 }
 
 impl Meaning {
-    /// The word for it in lists.
+    /// Name of the output kind, as model lists show it.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
@@ -38,7 +39,7 @@ impl Meaning {
         }
     }
 
-    /// The scale of its one number.
+    /// Scale of the raw number.
     pub(crate) fn scale(self) -> Scale {
         match self {
             Self::Scalar => Scale::Logit,
@@ -48,7 +49,7 @@ impl Meaning {
     }
 }
 
-/// What is computed between a hidden state and the numbers.
+/// Layers between a hidden state and the outputs.
 enum Layers {
     /// `out(x)`
     One(Matrix),
@@ -58,18 +59,18 @@ enum Layers {
     Pooler(Matrix, Matrix),
     /// `out(norm(gelu(dense(x))))`: ModernBERT.
     Prediction(Matrix, RowNorm, Matrix),
-    /// `x` itself.
+    /// `x`, or `x` scaled to length 1.
     None { unit: bool },
 }
 
-/// A head.
+/// A head with its tensors.
 pub(crate) struct Head {
     pub(crate) meaning: Meaning,
     layers: Layers,
 }
 
 impl Head {
-    /// Numbers for each row: `rows` hold `hidden` numbers each.
+    /// Computes the outputs of each row. Each row contains `hidden` numbers.
     pub(crate) fn forward(&self, rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
         match &self.layers {
             Layers::One(out) => out.apply(&rows),
@@ -87,7 +88,7 @@ impl Head {
         }
     }
 
-    /// What the numbers of one sequence's rows say.
+    /// Converts the outputs of the rows of one sequence.
     pub(crate) fn read(&self, mut rows: Vec<Vec<f32>>) -> Readout {
         if self.meaning == Meaning::Steps {
             return Readout::Steps(rows.iter().map(|row| good(row)).collect());
@@ -102,7 +103,7 @@ impl Head {
     }
 }
 
-/// Probability of the second class, or of the only one.
+/// Probability of the second class, or of the only class.
 fn good(row: &[f32]) -> f32 {
     match row {
         [only] => narrow(sigmoid(f64::from(*only))),
@@ -110,7 +111,7 @@ fn good(row: &[f32]) -> f32 {
     }
 }
 
-/// Cosine of two embeddings; 0 where one has no length.
+/// Cosine similarity of two embeddings, or 0 if one of them has length 0.
 pub(crate) fn cosine(a: &[f32], b: &[f32]) -> f32 {
     let dot = |a: &[f32], b: &[f32]| {
         a.iter()
@@ -147,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cosine_with_nothing_is_none() {
+    fn cosine_with_a_zero_vector_is_zero() {
         assert_eq!(cosine(&[0.0, 0.0], &[1.0, 0.0]), 0.0);
         assert_eq!(cosine(&[3.0, 0.0], &[1.0, 0.0]), 1.0);
     }

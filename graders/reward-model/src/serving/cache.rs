@@ -1,5 +1,5 @@
-//! What was read once is not read again: readouts by everything they depend on. Exact, since a
-//! readout depends on nothing else.
+//! Cache of readouts. The key covers everything that a readout depends on, so cached and computed
+//! readouts are equal.
 
 use assay_core::reward_model::Readout;
 use assay_core::{Hash, heap};
@@ -12,11 +12,11 @@ use crate::{Rows, Sequence};
 /// full, and in the list of recently evicted keys.
 const ENTRY_BYTES: u64 = 192;
 
-/// Most numbers of a readout that is cached: a larger embedding would evict many scores and is
-/// rarely requested twice.
+/// Maximum length of a cached readout. A larger embedding would evict many scores and is rarely
+/// requested twice.
 const MOST_NUMBERS: usize = 1_024;
 
-/// The name of what a model reads: hash of its version and the sequence.
+/// Cache key: a hash of the model version and the sequence.
 pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
     let ids: Vec<u8> = sequence
         .ids
@@ -28,7 +28,7 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
             .iter()
             .flat_map(|place| place.to_le_bytes())
             .collect(),
-        // One byte is no list of places, each of which has four.
+        // One byte cannot be confused with a list of positions, which have four bytes each.
         Rows::Mean => vec![0],
     };
     Hash::of_parts(&[
@@ -39,7 +39,7 @@ pub(super) fn key(version: &str, sequence: &Sequence) -> Hash {
     ])
 }
 
-/// The count of numbers that a readout has on the heap.
+/// Number of values that a readout stores on the heap.
 fn numbers(readout: &Readout) -> usize {
     match readout {
         Readout::Scalar(_) => 0,
@@ -59,11 +59,11 @@ impl Weighter<Hash, Readout> for Bytes {
     }
 }
 
-/// Readouts, up to a number of bytes.
+/// A cache of readouts that is bounded in bytes.
 pub(super) struct Readouts(Option<Cache<Hash, Readout, Bytes>>);
 
 impl Readouts {
-    /// A cache of `most` bytes; 0 makes one that keeps nothing.
+    /// Creates a cache of at most `max_bytes`. 0 disables caching.
     pub(super) fn new(most: u64) -> Self {
         // The capacity in entries sets the initial size of the table and of the list of evicted
         // keys; the limit is the weight.
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_tells_apart_all_that_a_readout_depends_on() {
+    fn keys_differ_in_everything_that_a_readout_depends_on() {
         let plain = Sequence::whole(vec![1, 2, 3]);
         let others = [
             Sequence::whole(vec![1, 2, 4]),
@@ -130,12 +130,12 @@ mod tests {
                     ..plain.clone()
                 }
             ),
-            "what was cut is not read"
+            "truncated tokens do not affect the readout"
         );
     }
 
     #[test]
-    fn it_keeps_scores_and_leaves_large_embeddings() {
+    fn caches_scores_but_not_large_embeddings() {
         let cache = Readouts::new(1 << 20);
         let (small, large) = (Hash::of(b"small"), Hash::of(b"large"));
         cache.keep(small, &Readout::Scalar(1.5));
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn its_weight_is_bounded() {
+    fn limits_the_total_weight() {
         let cache = Readouts::new(64 * ENTRY_BYTES);
         let keys: Vec<_> = (0..10_000u32)
             .map(|number| Hash::of(&number.to_le_bytes()))
@@ -154,11 +154,11 @@ mod tests {
             cache.keep(*key, &Readout::Scalar(0.0));
         }
         let kept = keys.iter().filter(|key| cache.get(key).is_some()).count();
-        assert!((1..=64).contains(&kept), "{kept} kept");
+        assert!((1..=64).contains(&kept), "{cached} entries");
     }
 
     #[test]
-    fn none_is_kept_without_room() {
+    fn caches_nothing_if_disabled() {
         let cache = Readouts::new(0);
         cache.keep(Hash::of(b"a"), &Readout::Scalar(1.0));
         assert_eq!(cache.get(&Hash::of(b"a")), None);

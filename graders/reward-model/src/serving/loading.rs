@@ -1,5 +1,5 @@
-//! A model is loaded on a thread of its own, beside the one that answers meanwhile, and takes its
-//! place when it is warm.
+//! Loads models. A model is loaded on its own thread while the previous one serves requests, and
+//! replaces it after the warm-up.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, PoisonError};
@@ -16,10 +16,10 @@ use super::slot::{Origin, Slot};
 use super::{device, metrics};
 use crate::{ModelOptions, Sequence};
 
-/// Whose turn the sequences of a warm-up take.
+/// Caller name under which warm-up sequences share the queue.
 const CALLER: &str = "warm-up";
 
-/// Loads a model under a name. It goes on when nobody waits for it any more.
+/// Loads a model under a name. Loading continues if the returned future is dropped.
 ///
 /// # Errors
 /// [`ModelError::NotLoadable`], [`ModelError::Unknown`], [`ModelError::ShuttingDown`].
@@ -50,17 +50,17 @@ pub(super) async fn load(
                         model = name,
                         version = info.version,
                         source = info.source,
-                        "a model is loaded"
+                        "model loaded"
                     );
                 }
-                Err(error) => tracing::warn!(model = name, "a model failed to load: {error}"),
+                Err(error) => tracing::warn!(model = name, "model failed to load: {error}"),
             }
-            // Whoever asked for it may be gone.
+            // The requester may have dropped the future.
             let _ = told.send(outcome);
         }
     };
     if let Err(error) = thread.spawn(loading) {
-        let refused = ModelError::NotLoadable(format!("there is no thread to load it on: {error}"));
+        let refused = ModelError::NotLoadable(format!("cannot start a thread to load it: {error}"));
         return slot
             .end(None, Err(refused))
             .map(|loaded| Arc::clone(loaded.info()));
@@ -68,12 +68,12 @@ pub(super) async fn load(
     outcome.await.unwrap_or(Err(ModelError::ShuttingDown))
 }
 
-/// The options of a load.
+/// Parses the options of a load.
 fn declared(options: serde_json::Map<String, Value>) -> Result<ModelOptions, ModelError> {
     ModelOptions::read(options).map_err(|error| ModelError::NotLoadable(error.to_string()))
 }
 
-/// Loads a model and puts it in its place, after the loads of the same name that began before.
+/// Loads a model and replaces the current one, after earlier loads of the same name have ended.
 fn replace(
     house: &House,
     name: &str,
@@ -93,7 +93,7 @@ fn replace(
         .map(|loaded| Arc::clone(loaded.info()))
 }
 
-/// A model that is loaded and warm.
+/// Loads and warms up a model.
 fn ready(
     house: &House,
     name: &str,
@@ -105,7 +105,7 @@ fn ready(
         let sequences = model.warm_up(house.batch_tokens);
         Ok((model, sequences))
     };
-    // What a loader makes is seen by nobody before it is whole.
+    // Unwind safe: the result of a loader is not shared before it is complete.
     let (model, sequences) = catch_unwind(AssertUnwindSafe(loading))
         .unwrap_or_else(|panic| {
             Err(format!(
@@ -144,7 +144,7 @@ fn warm_up(
             Ok(None) => return Ok(()),
             Err(ModelError::Device(problem)) => {
                 return Err(ModelError::NotLoadable(format!(
-                    "it does not run: {problem}"
+                    "the warm-up failed: {problem}"
                 )));
             }
             Err(error) => return Err(error),

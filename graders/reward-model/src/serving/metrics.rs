@@ -1,4 +1,4 @@
-//! Every metric of the serving of models, described in one place.
+//! Metrics of model serving.
 
 use std::collections::BTreeSet;
 use std::sync::{PoisonError, RwLock};
@@ -23,7 +23,7 @@ const REFUSED: &str = "assay_model_refused_total";
 const LOADS: &str = "assay_model_loads_total";
 const CACHE: &str = "assay_model_cache_total";
 
-/// Names of all metrics of the serving of models.
+/// Names of all metrics of model serving.
 pub const NAMES: &[&str] = &[
     WAITING,
     QUEUE_SECONDS,
@@ -44,12 +44,12 @@ pub(super) fn describe() {
     describe_gauge!(
         WAITING,
         Unit::Count,
-        "Tokens admitted and in no batch yet, over all models."
+        "Admitted tokens that are not in a batch yet, over all models."
     );
     describe_histogram!(
         QUEUE_SECONDS,
         Unit::Seconds,
-        "Time from admission of a sequence until its batch, by model."
+        "Time from admission of a sequence to the start of its batch, by model."
     );
     describe_histogram!(
         READ_SECONDS,
@@ -61,8 +61,8 @@ pub(super) fn describe() {
         Unit::Seconds,
         "Time of one forward pass, by model."
     );
-    describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens of a batch, by model.");
-    describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences of a batch, by model.");
+    describe_histogram!(BATCH_TOKENS, Unit::Count, "Tokens per batch, by model.");
+    describe_histogram!(BATCH_ROWS, Unit::Count, "Sequences per batch, by model.");
     describe_histogram!(
         BATCH_LONGEST,
         Unit::Count,
@@ -70,39 +70,38 @@ pub(super) fn describe() {
     );
     describe_histogram!(
         BATCH_PADDING,
-        "Share of the batch that would be padding if its sequences were padded to the longest, by \
-         model."
+        "Share of padding if the sequences of a batch were padded to the longest, by model."
     );
     describe_counter!(
         TOKENS,
         Unit::Count,
-        "Tokens that went through a model, by model."
+        "Tokens processed, by model."
     );
     describe_counter!(
         FAILURES,
         Unit::Count,
-        "Batches that gave nothing at first, by model and kind of failure."
+        "Failed batches, including those that succeeded after a split, by model and kind of failure."
     );
     describe_counter!(
         REFUSED,
         Unit::Count,
-        "Requests for scores that were refused, by code."
+        "Rejected score requests, by error code."
     );
-    describe_counter!(LOADS, Unit::Count, "Loads of models, by model and result.");
+    describe_counter!(LOADS, Unit::Count, "Model loads, by model and result.");
     describe_counter!(
         CACHE,
         Unit::Count,
-        "Sequences that the cache was asked for, by model and result."
+        "Cache lookups of sequences, by model and result."
     );
 }
 
-/// Most names used as labels: names come from requests, and a label is never removed.
+/// Maximum number of names used as labels. Names come from requests, and a label is never removed.
 const MOST_LABELS: usize = 256;
 
-/// The label of all other names.
+/// Label of all other names.
 const UNKNOWN: &str = "unknown";
 
-/// Names of models that are configured or were loaded.
+/// Names of models that are configured or have been loaded.
 static LABELS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
 /// Adds a name to the labels.
@@ -140,7 +139,7 @@ pub(super) fn read(model: &str, span: Duration) {
     histogram!(READ_SECONDS, "model" => label(model)).record(span.as_secs_f64());
 }
 
-/// A batch that went through: the tokens of its sequences, and how long it took.
+/// Records a successful batch: the tokens of its sequences and its duration.
 pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Duration) {
     let (rows, tokens, longest) = lengths.fold((0, 0, 0), |(rows, tokens, longest), length| {
         (rows + 1, tokens + length, length.max(longest))
@@ -153,7 +152,7 @@ pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Durat
     counter!(TOKENS, "model" => label(model)).increment(tokens as u64);
 }
 
-/// Share of padding among `rows` rows of `longest` tokens that hold `tokens`.
+/// Share of padding if `rows` sequences with `tokens` in total are padded to `longest`.
 fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
     let padded = rows.saturating_mul(longest);
     if padded == 0 {
@@ -163,7 +162,7 @@ fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
     }
 }
 
-/// A batch that gave nothing: `out_of_memory`, `panic` or `error`.
+/// Records a failed batch. `kind` is `out_of_memory`, `panic` or `error`.
 pub(super) fn failed(model: &str, kind: &'static str) {
     counter!(FAILURES, "model" => label(model), "kind" => kind).increment(1);
 }
@@ -177,8 +176,7 @@ pub(super) fn loaded(model: &str, done: bool) {
         .increment(1);
 }
 
-/// What the cache was asked for a request: sequences it knew, sequences that came more than once,
-/// and the others.
+/// Records the cache lookups of a request: hits, duplicates within the request, and misses.
 pub(super) fn cache(model: &str, hits: usize, duplicates: usize, misses: usize) {
     for (result, count) in [("hit", hits), ("duplicate", duplicates), ("miss", misses)] {
         counter!(CACHE, "model" => label(model), "result" => result).increment(count as u64);
@@ -197,7 +195,7 @@ mod tests {
 
     use super::*;
 
-    /// Names that were described and names that were used.
+    /// Names of described and of used metrics.
     #[derive(Default)]
     struct Names {
         described: Mutex<BTreeSet<String>>,
@@ -270,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_were_never_loaded_share_a_label() {
+    fn unknown_names_share_a_label() {
         know("known-one");
         let (known, unknown) = (label("known-one"), label("never-loaded"));
         assert_eq!((known.as_str(), unknown.as_str()), ("known-one", UNKNOWN));
@@ -286,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_is_what_rows_lack_to_the_longest() {
+    fn padding_is_relative_to_the_longest_row() {
         assert!((padding(4, 100, 50) - 0.5).abs() < 1e-12);
         assert!(padding(3, 90, 30).abs() < 1e-12);
         assert!(padding(0, 0, 0).abs() < 1e-12);

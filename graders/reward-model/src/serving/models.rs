@@ -1,5 +1,4 @@
-//! All models of a node, and the way of a request through them: it is read, planned, queued, run
-//! and scored.
+//! All models of a node, and the steps of a request: tokenise, plan, queue, run and score.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -21,14 +20,14 @@ use super::reading::Readers;
 use super::registry::Registry;
 use super::{device, loading, metrics};
 
-/// Reward models behind names, run by one thread. Dropping it refuses what still waits.
+/// Reward models by name, run by one thread. Dropping it rejects waiting requests.
 pub struct Models {
     house: Arc<House>,
-    /// Loses its sender when the thread of the device ends.
+    /// Its sender is dropped when the device thread ends.
     device: watch::Receiver<()>,
 }
 
-/// What requests and loads share.
+/// State shared by requests and loads.
 pub(super) struct House {
     pub(super) registry: Registry,
     pub(super) loader: Arc<dyn Loader>,
@@ -40,10 +39,10 @@ pub(super) struct House {
 }
 
 impl Models {
-    /// Starts the thread of the device. No model is loaded yet.
+    /// Starts the device thread. No model is loaded yet.
     ///
     /// # Errors
-    /// When there is no thread to be had.
+    /// The thread cannot be started.
     pub fn start(
         loader: Arc<dyn Loader>,
         options: ServingOptions,
@@ -81,14 +80,14 @@ impl Models {
         })
     }
 
-    /// Refuses new requests at once, answers those that wait, and refuses what is left when
-    /// `timeout` runs out. Returns when the device rests, or with the timeout.
+    /// Rejects new requests, answers waiting ones, and rejects those still waiting when `timeout`
+    /// expires. Returns when the device is idle or the timeout expires.
     pub async fn stop(&self, timeout: Duration) {
         let queue = &self.house.queue;
         queue.close();
         let rest = async {
             queue.drained().await;
-            // Nothing is ever sent: what can be heard is that the sender is gone.
+            // No value is ever sent: `changed` returns when the sender is dropped.
             let _ = self.device.clone().changed().await;
         };
         if tokio::time::timeout(timeout, rest).await.is_err() {
@@ -185,7 +184,7 @@ impl House {
             };
             self.run(order, &mut plan).await?;
         }
-        let lost = || ModelError::Device("the device left a sequence without an answer".to_owned());
+        let lost = || ModelError::Device("the device did not answer a sequence".to_owned());
         let scores = plan.scores(loaded.model.as_ref()).ok_or_else(lost)?;
         let scored = scores.iter().filter(|score| score.is_ok()).count();
         loaded
@@ -198,8 +197,8 @@ impl House {
         })
     }
 
-    /// Has the sequences of a plan run. Its timeout is over when one of them has not had its turn
-    /// by the deadline.
+    /// Runs the sequences of a plan. Fails with [`ModelError::Expired`] if one of them is still
+    /// waiting at the deadline.
     async fn run(&self, order: Order, plan: &mut Plan) -> Result<(), ModelError> {
         let mut deadline = order.deadline;
         let mut ticket = self.queue.admit(order)?;
@@ -215,7 +214,7 @@ impl House {
                     {
                         Ok(next) => next?,
                         Err(_) if ticket.give_up() => return Err(ModelError::Expired),
-                        // All are on the device, or through.
+                        // All sequences are on the device or finished.
                         Err(_) => {
                             deadline = None;
                             continue;

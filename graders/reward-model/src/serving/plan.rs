@@ -1,4 +1,5 @@
-//! What of a request has to be run: each sequence once, and none that the cache knows.
+//! Plan of a request: which sequences to run. Each distinct sequence is run once, and cached ones
+//! are not run.
 
 use std::collections::HashMap;
 
@@ -10,21 +11,21 @@ use super::contract::Model;
 use super::reading::{Named, Read};
 use crate::Sequence;
 
-/// Last token ids that are told of a sequence.
+/// Number of last token ids reported for a sequence.
 const LAST_IDS: usize = 4;
 
-/// A request between reading and scoring.
+/// A request between tokenisation and scoring.
 pub(super) struct Plan {
     inputs: Vec<Result<Planned, Refusal>>,
-    /// Readouts of the request's distinct sequences, as far as they are known.
+    /// Readouts of the distinct sequences of the request, `None` where not known yet.
     readouts: Vec<Option<Readout>>,
-    /// Places and names of those that are not.
+    /// Indices and cache keys of the readouts that are not known yet.
     missing: Vec<(usize, Hash)>,
     pub(super) hits: usize,
     pub(super) duplicates: usize,
 }
 
-/// One input: places of its readouts, and what is told of its tokens.
+/// One input: indices of its readouts, and what is reported of its tokens.
 struct Planned {
     main: usize,
     reference: Option<usize>,
@@ -34,8 +35,7 @@ struct Planned {
 }
 
 impl Plan {
-    /// Plans a request; also returns the sequences to run, in the order in which [`Plan::put`]
-    /// takes their readouts.
+    /// Plans a request. Also returns the sequences to run. [`Plan::store`] takes their indices.
     pub(super) fn new(read: Vec<Result<Read, Refusal>>, cache: &Readouts) -> (Self, Vec<Sequence>) {
         let mut plan = Self {
             inputs: Vec::with_capacity(read.len()),
@@ -90,7 +90,7 @@ impl Plan {
         place
     }
 
-    /// Takes the readout of the sequence at a place of those to run, and keeps it.
+    /// Stores the readout of the sequence at this index of those to run, and caches it.
     pub(super) fn put(&mut self, at: usize, readout: Readout, cache: &Readouts) {
         let Some((place, key)) = self.missing.get(at) else {
             return;
@@ -99,7 +99,7 @@ impl Plan {
         self.readouts[*place] = Some(readout);
     }
 
-    /// Scores of all inputs; `None` while a readout is missing.
+    /// Scores of all inputs, or `None` if a readout is missing.
     pub(super) fn scores(self, model: &dyn Model) -> Option<Vec<Result<ModelScore, Refusal>>> {
         let readouts: Vec<Readout> = self.readouts.into_iter().collect::<Option<_>>()?;
         let score = |planned: Planned| {

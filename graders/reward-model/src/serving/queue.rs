@@ -1,8 +1,7 @@
-//! The bounded queue before the device: who is admitted, whose time is over, what the next batch
-//! is.
+//! The bounded queue of the device: admission, deadlines and selection of the next batch.
 //!
-//! It is bounded by tokens, which is what memory and time go by. A request is admitted with all its
-//! sequences or with none.
+//! The bound is in tokens, which determine memory and time. A request is admitted with all its
+//! sequences or none.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -20,16 +19,16 @@ use super::metrics;
 use super::ticket::{Job, Ticket};
 use crate::Sequence;
 
-/// Longest time that a caller is told to stay away.
+/// Maximum delay suggested to callers of a full queue.
 const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// A request for the device.
 pub(super) struct Order {
     pub(super) caller: Arc<str>,
     pub(super) model: Arc<Loaded>,
-    /// On the queue's clock.
+    /// Deadline on the clock of the queue.
     pub(super) deadline: Option<Duration>,
-    /// At least one.
+    /// The sequences to run, at least one.
     pub(super) sequences: Vec<Sequence>,
 }
 
@@ -45,10 +44,10 @@ pub(super) struct Queue {
 struct State {
     lanes: Lanes<Job>,
     window: Window<Job>,
-    /// Whether the device works on a batch.
+    /// Whether the device is running a batch.
     running: bool,
     closed: bool,
-    /// Tokens a second, smoothed over batches; 0 before the first.
+    /// Throughput in tokens per second, smoothed over batches. 0 before the first batch.
     pace: f64,
 }
 
@@ -80,7 +79,7 @@ impl State {
     }
 }
 
-/// Counts what left the queue, in a batch or otherwise.
+/// Subtracts a sequence that left the queue from the waiting tokens of its model.
 fn left(waiting: &Waiting<Job>) {
     waiting
         .what
@@ -113,8 +112,7 @@ impl Queue {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Refuses early, before anything is spent on a request, while nothing at all could be
-    /// admitted.
+    /// Rejects a request early, before it is tokenised, if the queue is full or closed.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`], [`ModelError::Overloaded`].
@@ -129,8 +127,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Admits a request, if there is room for all of it. One that would not fit into an empty queue
-    /// is refused whatever waits: what is refused for good must not depend on load.
+    /// Admits a request if all of it fits in the queue. A request that would not fit in an empty
+    /// queue is always rejected as too large: a permanent error must not depend on load.
     ///
     /// # Errors
     /// [`ModelError::TooLarge`], [`ModelError::Overloaded`], [`ModelError::ShuttingDown`].
@@ -149,7 +147,7 @@ impl Queue {
         self.enter(state, order)
     }
 
-    /// Admits work of the house, whatever waits.
+    /// Admits internal work regardless of the limit.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`].
@@ -208,8 +206,8 @@ impl Queue {
         ))
     }
 
-    /// The next batch, of one model; waits for one. What is late is answered and never run. `None`
-    /// once the queue is closed and empty.
+    /// Waits for and returns the next batch, all of one model. Sequences past their deadline are
+    /// answered with an error and not run. Returns `None` when the queue is closed and empty.
     pub(super) fn next(&self) -> Option<Vec<Job>> {
         let mut state = self.lock();
         let batch = loop {
@@ -262,7 +260,7 @@ impl Queue {
         Some(batch.into_iter().map(|waiting| waiting.what).collect())
     }
 
-    /// The device is done with a batch of `tokens` after `span`.
+    /// Records that the device finished a batch of `tokens` in `duration`.
     pub(super) fn done(&self, tokens: usize, span: Duration) {
         let mut state = self.lock();
         state.running = false;
@@ -281,7 +279,7 @@ impl Queue {
         }
     }
 
-    /// Takes what is left of a request out. Returns whether there was anything.
+    /// Removes the waiting sequences of a request. Returns whether there were any.
     pub(super) fn remove(&self, caller: &Arc<str>, number: u64) -> bool {
         let mut state = self.lock();
         let mut removed: Vec<_> = state.lanes.remove(caller, number).into();
@@ -290,25 +288,26 @@ impl Queue {
             self.idle.notify_waiters();
         }
         let tokens = state.tokens();
-        // What is removed is dropped outside the lock: it may be all that held a model.
+        // The removed jobs are dropped outside the lock because they may own the last reference to
+        // a model.
         drop(state);
         metrics::waiting(tokens);
         removed.iter().for_each(left);
         !removed.is_empty()
     }
 
-    /// Whether everything is refused.
+    /// Returns whether the queue rejects all requests.
     pub(super) fn is_closed(&self) -> bool {
         self.lock().closed
     }
 
-    /// Refuses whatever comes from now on. What waits stays.
+    /// Rejects all further requests. Waiting sequences stay in the queue.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.ready.notify_all();
     }
 
-    /// Waits until nothing waits and nothing runs.
+    /// Waits until no sequence is waiting or running.
     pub(super) async fn drained(&self) {
         loop {
             let idle = self.idle.notified();
@@ -319,7 +318,7 @@ impl Queue {
         }
     }
 
-    /// Answers all that waits with a refusal: the node is shutting down.
+    /// Answers all waiting sequences with [`ModelError::ShuttingDown`].
     pub(super) fn clear(&self) {
         loop {
             let mut state = self.lock();

@@ -1,4 +1,4 @@
-//! A name, the model behind it, and how it came there.
+//! A slot: a name, its current model and the state of its loads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use super::loaded::{Counts, Loaded};
 use crate::ModelOptions;
 
-/// Where a model comes from.
+/// Source and options of a model.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Origin {
     pub(super) source: String,
@@ -25,22 +25,22 @@ pub(super) struct Slot {
     current: ArcSwapOption<Loaded>,
     state: Mutex<State>,
     settled: Notify,
-    /// Held by the load under way: they come one after the other.
+    /// Locked by the running load: loads of one name run one after the other.
     pub(super) turn: Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
-    /// Of the model that is loaded, or else of the one that failed.
+    /// Origin of the loaded model, or of the last failed load if there is none.
     origin: Option<Origin>,
     problem: Option<String>,
-    /// Loads that have begun and not ended.
+    /// Number of loads that have begun and not ended.
     coming: usize,
-    /// Whether the name was given up.
+    /// Whether the name was removed.
     gone: bool,
 }
 
-/// No model, and whether one may come.
+/// No model is loaded: the error, and whether a load is pending.
 struct Absent {
     error: ModelError,
     coming: bool,
@@ -62,15 +62,15 @@ impl Slot {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A load begins: until it ends, the name is waited for.
+    /// Begins a load. Until it ends, requests with a timeout wait for the model.
     pub(super) fn begin(&self) {
         self.lock().coming += 1;
     }
 
-    /// What a load is about: what it says, and for the rest what is known already.
+    /// Origin of a load: what the load declares, completed from the previous origin.
     ///
     /// # Errors
-    /// [`ModelError::NotLoadable`] where nothing says where the model is.
+    /// [`ModelError::NotLoadable`] if no source is known.
     pub(super) fn origin(
         &self,
         source: Option<String>,
@@ -83,7 +83,7 @@ impl Slot {
         let nowhere = || {
             let name = &self.name;
             ModelError::NotLoadable(format!(
-                "no model `{name}` was loaded yet; name its `source`, a directory or `org/name`"
+                "no model `{name}` has been loaded yet; set `source` to a directory or `org/name`"
             ))
         };
         let source = source.or(known).ok_or_else(nowhere)?;
@@ -93,11 +93,11 @@ impl Slot {
         })
     }
 
-    /// A load ends: its model takes the place of the present one, or its problem is noted and the
-    /// present one stays.
+    /// Ends a load. A loaded model replaces the current one. After a failure the error is recorded
+    /// and the current model stays.
     ///
     /// # Errors
-    /// [`ModelError::NotLoadable`] with the problem, or since the name was given up meanwhile.
+    /// [`ModelError::NotLoadable`] if the load failed or the name was removed meanwhile.
     pub(super) fn end(
         &self,
         origin: Option<Origin>,
@@ -107,7 +107,7 @@ impl Slot {
         state.coming -= 1;
         let outcome = match outcome {
             Ok(_) if state.gone => Err(ModelError::NotLoadable(format!(
-                "the model `{}` was taken away while it was loading",
+                "model `{}` was unloaded while it was loading",
                 self.name
             ))),
             Ok(loaded) => {
@@ -129,7 +129,7 @@ impl Slot {
         outcome
     }
 
-    /// The name is given up.
+    /// Marks the name as removed.
     pub(super) fn give_up(&self) {
         self.lock().gone = true;
         self.settled.notify_waiters();
@@ -148,13 +148,14 @@ impl Slot {
             return Ok(loaded);
         }
         let state = self.lock();
-        // It may have arrived before the lock was taken, and cannot while it is held.
+        // The model may have been stored before the lock was taken, but cannot be while the lock is
+        // held.
         if let Some(loaded) = self.current.load_full() {
             return Ok(loaded);
         }
         let name = &self.name;
         if state.gone {
-            let error = ModelError::Unknown(format!("there is no model `{name}` any more"));
+            let error = ModelError::Unknown(format!("model `{name}` has been unloaded"));
             return Err(Absent {
                 error,
                 coming: false,
@@ -163,16 +164,16 @@ impl Slot {
         let coming = state.coming > 0;
         let error = ModelError::Unavailable(match &state.problem {
             _ if coming => {
-                format!("the model `{name}` is being loaded; ask again, or with timeout")
+                format!("model `{name}` is loading; retry, or set a timeout to wait")
             }
-            Some(problem) => format!("the model `{name}` failed to load: {problem}"),
-            None => format!("the model `{name}` is not loaded"),
+            Some(problem) => format!("model `{name}` failed to load: {problem}"),
+            None => format!("model `{name}` is not loaded"),
         });
         Err(Absent { error, coming })
     }
 
-    /// The model, once it is loaded; waits for one that is coming until `deadline`, and without one
-    /// not at all.
+    /// The model, once it is loaded. Waits for a pending load until `deadline`, or not at all if
+    /// there is no deadline.
     ///
     /// # Errors
     /// As [`Slot::model`].

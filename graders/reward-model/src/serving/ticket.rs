@@ -1,5 +1,5 @@
-//! The two ends of a sequence's way through the queue: the job that the device answers, and the
-//! ticket that hears of it.
+//! Both ends of the queue: the job that the device answers, and the ticket that receives the
+//! answers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use super::loaded::Loaded;
 use super::queue::Queue;
 use crate::Sequence;
 
-/// A place in a request, and what the model said there.
+/// Index of a sequence in its request, and its readout or error.
 pub(super) type Answer = (usize, Result<Readout, ModelError>);
 
-/// A sequence on its way to the device.
+/// A sequence to run on the device.
 pub(super) struct Job {
     pub(super) sequence: Sequence,
     pub(super) model: Arc<Loaded>,
-    /// Its place among the sequences of its request.
+    /// Index among the sequences of its request.
     pub(super) place: usize,
     pub(super) answers: UnboundedSender<Answer>,
     pub(super) deadline: Option<Duration>,
@@ -26,13 +26,13 @@ pub(super) struct Job {
 }
 
 impl Job {
-    /// Answers. Nobody may be listening any more.
+    /// Sends the answer. The receiver may have been dropped.
     pub(super) fn answer(&self, answer: Result<Readout, ModelError>) {
         let _ = self.answers.send((self.place, answer));
     }
 }
 
-/// A request in the queue. Dropping it takes what has not run yet out.
+/// A request in the queue. Dropping it removes the sequences that have not run yet.
 pub(super) struct Ticket {
     queue: Arc<Queue>,
     caller: Arc<str>,
@@ -42,7 +42,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    /// The ticket of a request that was admitted under a number, with `missing` answers to come.
+    /// Creates the ticket of an admitted request that expects `remaining` answers.
     pub(super) fn new(
         queue: Arc<Queue>,
         caller: Arc<str>,
@@ -59,15 +59,15 @@ impl Ticket {
         }
     }
 
-    /// Takes what has not run yet out. Returns whether there was anything.
+    /// Removes the sequences that have not run yet. Returns whether there were any.
     pub(super) fn give_up(&self) -> bool {
         self.queue.remove(&self.caller, self.number)
     }
 
-    /// The next answer, in no order; `None` after the last.
+    /// Waits for the next answer, in any order. `None` after the last.
     ///
     /// # Errors
-    /// The first sequence that failed.
+    /// The error of the first sequence that failed.
     pub(super) async fn next(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
         if self.missing == 0 {
             return Ok(None);
@@ -76,7 +76,7 @@ impl Ticket {
         self.took(answer)
     }
 
-    /// As [`Ticket::next`], on a thread that may block.
+    /// Like [`Ticket::next`], for threads that may block.
     pub(super) fn next_blocking(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
         if self.missing == 0 {
             return Ok(None);
@@ -87,7 +87,7 @@ impl Ticket {
 
     fn took(&mut self, answer: Option<Answer>) -> Result<Option<(usize, Readout)>, ModelError> {
         let lost =
-            || ModelError::Device("the device dropped a sequence without an answer".to_owned());
+            || ModelError::Device("the device did not answer a sequence".to_owned());
         let (place, readout) = answer.ok_or_else(lost)?;
         self.missing -= 1;
         Ok(Some((place, readout?)))

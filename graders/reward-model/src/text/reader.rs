@@ -1,4 +1,4 @@
-//! The reader: a model's files and options in, sequences out.
+//! The input reader: converts model inputs to sequences according to a model's files and options.
 
 use std::path::Path;
 
@@ -14,10 +14,9 @@ use crate::options::ModelOptions;
 use crate::pooling::{Pooling, row};
 use crate::sequence::{Rows, Sequence};
 
-/// Reads what a model is asked.
+/// Converts model inputs to sequences.
 ///
-/// It draws nothing by lot and asks no clock: the same input gives the same sequence, on any day
-/// and any thread.
+/// The conversion is deterministic: it depends on neither random numbers nor a clock.
 #[derive(Debug)]
 pub struct Reader {
     pub(super) kind: Kind,
@@ -27,16 +26,16 @@ pub struct Reader {
     pooling: Pooling,
     steps: Option<Steps>,
     vocabulary: usize,
-    /// The end-of-sequence token, where there is one.
+    /// The end-of-sequence token, if there is one.
     end: Option<u32>,
 }
 
 impl Reader {
-    /// Opens the files of a model's directory: `tokenizer.json`, and where they are there
+    /// Opens the files of a model's directory: `tokenizer.json` and, if they exist,
     /// `tokenizer_config.json`, `special_tokens_map.json` and `chat_template.jinja`.
     ///
     /// # Errors
-    /// A file, a template or an option is missing or wrong.
+    /// A file, a template or an option is missing or invalid.
     pub fn open(
         directory: &Path,
         options: &ModelOptions,
@@ -69,7 +68,7 @@ impl Reader {
             Some(most) if (1..=facts.max_tokens).contains(&most) => most,
             Some(most) => {
                 let problem = format!(
-                    "{most} is not between 1 and {}, which its configuration allows",
+                    "{limit} is not between 1 and {}, the maximum of the model's configuration",
                     facts.max_tokens
                 );
                 return Err(ReaderError::new("option `max_tokens`", problem));
@@ -87,35 +86,35 @@ impl Reader {
         })
     }
 
-    /// How rollouts are rendered: `chat`, `text`, `verify_rm` or `custom`.
+    /// Template style: `chat`, `text`, `verify_rm` or `custom`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         self.renderer.name()
     }
 
-    /// The rows the head reads, unless it reads steps.
+    /// Pooling of the head. Not used by models that score steps.
     #[must_use]
     pub fn pooling(&self) -> Pooling {
         self.pooling
     }
 
-    /// Where steps end, for a model that judges them.
+    /// Step markers, for a model that scores steps.
     #[must_use]
     pub fn steps(&self) -> Option<&Steps> {
         self.steps.as_ref()
     }
 
-    /// Most tokens that are read.
+    /// Maximum sequence length in tokens.
     #[must_use]
     pub fn max_tokens(&self) -> usize {
         self.max_tokens
     }
 
-    /// Reads an input. The sequence has at least one token and at most [`Reader::max_tokens`], its
-    /// ids are in the vocabulary and its rows in it.
+    /// Reads an input. The sequence has at least one and at most [`Reader::max_tokens`] tokens, its
+    /// ids are in the vocabulary, and its rows are valid positions.
     ///
     /// # Errors
-    /// The input is too long, or none that the model reads.
+    /// The input is too long or the model cannot read it.
     pub fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Sequence, Refusal> {
         match input {
             ModelInput::Text(text) => self.sequence(self.plain(text, Pair::None, truncate)?, None),
@@ -152,7 +151,7 @@ impl Reader {
             (Kind::Pair, _) => {
                 let prompt = rollout.prompt.and_then(prompt_text).ok_or_else(|| {
                     Refusal::Unreadable(
-                        "the model reads a completion beside its prompt, and there is none"
+                        "the model reads a completion with its prompt, but there is no `prompt`"
                             .to_owned(),
                     )
                 })?;
@@ -178,7 +177,7 @@ impl Reader {
         }
     }
 
-    /// What the model reads, checked.
+    /// Checks token ids and selects the rows that the head reads.
     fn sequence(&self, read: Cut, steps: Option<usize>) -> Result<Sequence, Refusal> {
         let Cut { encoded, cut } = read;
         if encoded.ids.is_empty() {
@@ -190,7 +189,7 @@ impl Reader {
             .find(|id| usize::try_from(**id).map_or(true, |id| id >= self.vocabulary))
         {
             return Err(Refusal::Unreadable(format!(
-                "the input has token {id}, and the model knows those below {}",
+                "the input contains token {id}, which exceeds the model's vocabulary of {} tokens",
                 self.vocabulary
             )));
         }
@@ -209,11 +208,11 @@ impl Reader {
         })
     }
 
-    /// The id of a label where the answer starts, after everything that a template writes before
-    /// it.
+    /// The id of a label at the start of the answer, that is, after the text that the template
+    /// renders before it.
     ///
     /// # Errors
-    /// The label is not exactly one token there; the error lists those it is.
+    /// The label is not exactly one token there. The message lists its tokens.
     pub fn token_id(&self, label: &str) -> Result<u32, ReaderError> {
         let wrong = |problem: String| ReaderError::new("option `labels`", problem);
         let ids = |text: &str| {
@@ -233,8 +232,8 @@ impl Reader {
         match with[common..] {
             [id] if common == without.len() => Ok(id),
             ref tokens => Err(wrong(format!(
-                "a label is exactly one token where the answer starts, and `{label}` is {} there, \
-                 with the ids {tokens:?}",
+                "a label must be exactly one token at the start of the answer, but `{label}` is {} \
+                 tokens there, with the ids {tokens:?}",
                 tokens.len()
             ))),
         }
@@ -248,8 +247,8 @@ fn open_steps(tokens: &Tokens, options: &ModelOptions) -> Result<Steps, ReaderEr
         None => Err(ReaderError::new(
             "option `step_token`",
             format!(
-                "`{token}` is none of the tokenizer's added tokens, so it would merge with the \
-                 text around it"
+                "`{token}` is not an added token of the tokenizer, so it would merge with the \
+                 surrounding text"
             ),
         )),
     }

@@ -1,5 +1,5 @@
-//! Rollouts as text: by the tokenizer's own chat template, a fixed form, or a template that an
-//! operator wrote.
+//! Renders rollouts as text, with the tokenizer's chat template, a fixed format, or a custom
+//! template.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use super::marks::{self, Marks};
 use super::template::{CLOCK, Missing, Template};
 use crate::options::ModelOptions;
 
-/// A completion with what it answers.
+/// A completion with its prompt and reference.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rollout<'a> {
     pub(super) prompt: Option<&'a Completion>,
@@ -24,20 +24,20 @@ pub(super) struct Rollout<'a> {
 
 #[derive(Debug)]
 enum Style {
-    /// The tokenizer's own template, which writes the special tokens itself.
+    /// The tokenizer's chat template, which renders the special tokens itself.
     Chat(Template),
-    /// The tokenizer's own template around one question about the rollout, with the answer's turn
-    /// opened.
+    /// The tokenizer's chat template with one question about the rollout, followed by the start of
+    /// the assistant's turn.
     Question { chat: Template, question: Template },
-    /// Prompt and completion, joined.
+    /// Prompt and completion, concatenated.
     Text,
     /// Question, reference answer and completion in tags.
     VerifyRm,
-    /// An operator's template.
+    /// A custom template.
     Custom(Template),
 }
 
-/// What turns rollouts into text.
+/// Renders rollouts.
 #[derive(Debug)]
 pub(super) struct Renderer {
     style: Style,
@@ -56,8 +56,8 @@ impl Renderer {
             system: options.system.clone(),
             variables: config.variables().collect(),
         };
-        // A template may refuse a conversation for reasons of its own; that it asks for the date
-        // holds for all of them.
+        // A template may reject the probe for other reasons. Only the use of the date is an error
+        // for every conversation.
         match probe(|rollout| renderer.render(rollout)) {
             Err(Refusal::Unreadable(problem)) if problem.contains(CLOCK) => {
                 Err(ReaderError::new("chat template", problem))
@@ -75,7 +75,7 @@ impl Renderer {
             let Some(source) = &config.chat_template else {
                 return Err(ReaderError::new(
                     "option `template`",
-                    "the tokenizer has no chat template, or several and none named `default`; \
+                    "the tokenizer has no chat template, or several but none named `default`; \
                      declare another `template`",
                 ));
             };
@@ -90,7 +90,7 @@ impl Renderer {
             {
                 return Err(ReaderError::new(
                     "option `question`",
-                    "it goes into the tokenizer's own template; leave `template` out",
+                    "it is rendered with the tokenizer's chat template; remove `template`",
                 ));
             }
             return Ok(Style::Question {
@@ -109,8 +109,7 @@ impl Renderer {
             Some(name) => Err(ReaderError::new(
                 "option `template`",
                 format!(
-                    "`{name}` is none of `chat`, `text` and `verify_rm`, and has nothing of Jinja \
-                     in it"
+                    "unknown template `{name}`: use `chat`, `text`, `verify_rm` or a Jinja template"
                 ),
             )),
         }
@@ -125,18 +124,19 @@ impl Renderer {
         }
     }
 
-    /// Whether the tokenizer adds its special tokens to the text: chat templates have written them.
+    /// Whether the tokenizer adds its special tokens to the text. Chat templates already contain
+    /// them.
     pub(super) fn adds_special(&self) -> bool {
         !matches!(self.style, Style::Chat(_) | Style::Question { .. })
     }
 
-    /// A rollout as text.
+    /// Renders a rollout.
     pub(super) fn render(&self, rollout: &Rollout<'_>) -> Result<String, Refusal> {
         self.write(rollout, &mut Marks::off())
     }
 
-    /// Which parts of `text`, a rendered rollout, are its prompt's; `None` where the template does
-    /// not keep them.
+    /// Byte ranges of `text`, a rendered rollout, that come from the prompt. `None` if the template
+    /// does not preserve the prompt.
     pub(super) fn prompt_spans(
         &self,
         rollout: &Rollout<'_>,
@@ -167,7 +167,7 @@ impl Renderer {
             Style::VerifyRm => verify_rm(rollout, marks),
             Style::Custom(template) => {
                 let mut variables = self.variables.clone();
-                // The conversation and the texts are marked apart: a template may write both.
+                // Messages and texts get separate marks, because a template may render both.
                 variables.push(("messages", Jinja::from(self.messages(rollout, marks))));
                 template
                     .render(&texts(rollout, marks, variables))
@@ -190,11 +190,11 @@ impl Renderer {
         ];
         let context = Jinja::from_pairs(self.variables.iter().cloned().chain(own));
         template.render(&context).map_err(|problem| {
-            Refusal::Unreadable(format!("the chat template refuses it: {problem}"))
+            Refusal::Unreadable(format!("the chat template rejects it: {problem}"))
         })
     }
 
-    /// The messages of a rollout for a chat template, which reads answers to somebody.
+    /// The messages of a rollout for a chat template. They must include a prompt or a user message.
     fn conversation(
         &self,
         rollout: &Rollout<'_>,
@@ -206,7 +206,7 @@ impl Renderer {
         };
         if rollout.prompt.is_none() && !asked(rollout.completion) {
             return Err(Refusal::Unreadable(
-                "the model reads a completion with its prompt, and there is none".to_owned(),
+                "the model reads a completion with its prompt, but there is no `prompt`".to_owned(),
             ));
         }
         Ok(self.messages(rollout, marks))
@@ -236,8 +236,8 @@ impl Renderer {
     }
 }
 
-/// Looks at a rollout of single characters: what is learned of the text around them holds for every
-/// rollout.
+/// Calls `inspect` with a rollout of single characters, to examine the text that a template renders
+/// around any rollout.
 pub(super) fn probe<T>(look: impl FnOnce(&Rollout<'_>) -> T) -> T {
     let text = Completion::Text("?".into());
     look(&Rollout {
@@ -269,7 +269,7 @@ fn texts(
     Jinja::from_pairs(variables)
 }
 
-/// The one text that stands for a prompt: itself, or that of the last message of the user.
+/// The text of a prompt: the text itself, or that of the last user message.
 pub(super) fn prompt_text(prompt: &Completion) -> Option<String> {
     match prompt {
         Completion::Text(text) => Some(text.as_ref().to_owned()),
@@ -287,7 +287,7 @@ fn joined(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
         Completion::Messages(messages) => match &messages[..] {
             [message] => Ok(message.text()),
             _ => Err(Refusal::Unreadable(
-                "the model has no chat template and reads no conversation; send prompt and \
+                "the model has no chat template and cannot read conversations; send prompt and \
                  completion as one text each"
                     .to_owned(),
             )),
@@ -299,7 +299,7 @@ fn joined(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
 
 fn verify_rm(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal> {
     let needs = |what: &str| {
-        Refusal::Unreadable(format!("the model compares with {what}, and there is none"))
+        Refusal::Unreadable(format!("the model compares with {what}, but there is none"))
     };
     let question = rollout
         .prompt
@@ -308,11 +308,12 @@ fn verify_rm(rollout: &Rollout<'_>, marks: &mut Marks) -> Result<String, Refusal
     let reference = rollout.reference.ok_or_else(|| needs("a `reference`"))?;
     let (question, completion) = (marks.mark(&question), rollout.completion.text());
     Ok(format!(
-        "<question>{question}</question>\n<reference_answer>{reference}</reference_answer>\n<completion>{completion}</completion>"
+        "<question>{question}</question>\n<reference_answer>{reference}</reference_answer>\n\
+         <completion>{completion}</completion>"
     ))
 }
 
-/// What is said in a prompt or a completion; a plain text is said by `role`.
+/// Messages of a prompt or a completion. A plain text becomes a message of `role`.
 fn said(part: &Completion, role: &str, marks: &mut Marks) -> Vec<Jinja> {
     match part {
         Completion::Text(text) => vec![turn(role, &marks.mark(text))],
@@ -334,7 +335,7 @@ fn whole(message: &Message, marks: &mut Marks) -> Jinja {
         Value::Array(parts) => parts.iter().map(|part| marked_part(part, marks)).collect(),
         other => jinja(other),
     };
-    // Templates read one name of three for what was thought; `transformers` fills in the others.
+    // Templates read reasoning from one of three fields. `transformers` fills in the others.
     let thought = ["reasoning_content", "thinking", "reasoning"]
         .iter()
         .find_map(|name| message.rest.get(*name).filter(|value| !value.is_null()));
@@ -367,7 +368,7 @@ fn marked_part(part: &Value, marks: &mut Marks) -> Jinja {
     }
 }
 
-/// JSON as a template's value.
+/// Converts JSON to a template value.
 fn jinja(value: &Value) -> Jinja {
     match value {
         Value::Null => Jinja::from(()),

@@ -1,5 +1,5 @@
-//! Texts as token ids. Owns the tokenizer and which special tokens it adds; knows nothing of
-//! rollouts.
+//! Encodes texts as token ids. Owns the tokenizer and the special tokens that it adds. Independent
+//! of rollouts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,16 +19,17 @@ use super::config::TokenizerConfig;
 
 const FILE: &str = "tokenizer.json";
 
-/// A tokenizer that cuts and pads nothing by itself.
+/// A tokenizer without truncation and padding.
 #[derive(Debug)]
 pub(super) struct Tokens {
     tokenizer: Tokenizer,
-    /// Text and id of the token that the tokenizer puts before a text, where it does.
+    /// Text and id of the beginning-of-sequence token, if the tokenizer adds one.
     bos: Option<(String, u32)>,
     special: BTreeSet<u32>,
 }
 
-/// Token ids with the position of the second text of a pair; their number where there is none.
+/// Token ids, and the start of the second text of a pair, or the number of ids if there is only one
+/// text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Encoded {
     pub(super) ids: Vec<u32>,
@@ -36,15 +37,15 @@ pub(super) struct Encoded {
 }
 
 impl Tokens {
-    /// Opens `tokenizer.json` with what is declared beside it.
+    /// Opens `tokenizer.json` with the declarations of the other tokenizer files.
     ///
     /// # Errors
-    /// The file is missing or broken, or would not give the same tokens every time.
+    /// The file is missing or invalid, or its tokenisation is not deterministic.
     pub(super) fn open(directory: &Path, config: &TokenizerConfig) -> Result<Self, ReaderError> {
         let bytes = std::fs::read(directory.join(FILE))
             .map_err(|error| ReaderError::new(FILE, error.to_string()))?;
-        // A file whose parts do not fit together makes the tokenizer panic; it does so here, on two
-        // short texts, or never.
+        // A file with inconsistent parts makes the tokenizer panic. If so, it already panics here,
+        // on two short texts.
         catch_unwind(AssertUnwindSafe(|| {
             let tokens = Self::build(&bytes, config)?;
             tokens
@@ -53,7 +54,7 @@ impl Tokens {
                 .map_err(|refusal| ReaderError::new(FILE, refusal.to_string()))?;
             Ok(tokens)
         }))
-        .unwrap_or_else(|_| Err(ReaderError::new(FILE, "its parts do not fit together")))
+        .unwrap_or_else(|_| Err(ReaderError::new(FILE, "its parts are inconsistent")))
     }
 
     fn build(bytes: &[u8], config: &TokenizerConfig) -> Result<Self, ReaderError> {
@@ -67,7 +68,7 @@ impl Tokens {
         if drawn {
             return Err(ReaderError::new(
                 FILE,
-                "its model draws tokens by lot (`dropout` or `alpha`); set it to null",
+                "its model chooses tokens at random (`dropout` or `alpha`); set it to null",
             ));
         }
         tokenizer.with_truncation(None).map_err(broken)?;
@@ -112,12 +113,12 @@ impl Tokens {
         })
     }
 
-    /// The id of a token.
+    /// The id of a token, or `None` if it does not exist.
     pub(super) fn id(&self, token: &str) -> Option<u32> {
         self.tokenizer.token_to_id(token)
     }
 
-    /// Whether a text is a token by itself wherever it stands, never merged with its neighbours.
+    /// Returns whether a text is an added token, which is never merged with the surrounding text.
     pub(super) fn is_added(&self, token: &str) -> bool {
         self.tokenizer
             .get_added_vocabulary()
@@ -125,19 +126,19 @@ impl Tokens {
             .contains_key(token)
     }
 
-    /// Whether a token is one of the special ones.
+    /// Returns whether a token is special.
     pub(super) fn is_special(&self, id: u32) -> bool {
         self.special.contains(&id)
     }
 
-    /// The ids of a text, with the special tokens that the tokenizer adds where `add` says so.
+    /// The ids of a text. With `add`, including the special tokens that the tokenizer adds.
     pub(super) fn encode(&self, text: &str, add: bool) -> Result<Encoded, Refusal> {
         let encoding = self.tokenizer.encode_fast(text, add).map_err(unreadable)?;
         Ok(self.once(text, add, &encoding))
     }
 
-    /// As [`Tokens::encode`], each id with whether its text lies inside one of the spans, which are
-    /// in order and in bytes.
+    /// Like [`Tokens::encode`], but returns for each id whether its text is inside one of the
+    /// spans, which are sorted byte ranges.
     pub(super) fn encode_spans(
         &self,
         text: &str,
@@ -159,7 +160,7 @@ impl Tokens {
             .collect())
     }
 
-    /// The ids of two texts as the tokenizer joins them.
+    /// The ids of a pair of texts with the special tokens that the tokenizer adds.
     pub(super) fn pair(&self, first: &str, second: &str) -> Result<Encoded, Refusal> {
         let encoding = self
             .tokenizer
@@ -168,9 +169,9 @@ impl Tokens {
         Ok(self.once(first, true, &encoding))
     }
 
-    /// One text, or two, with the special tokens that the tokenizer adds, where the texts are cut
-    /// to make it at most `max` tokens. `None` where the special tokens alone are too many, or
-    /// `strategy` forbids what would be needed.
+    /// Encodes one text or a pair, truncated to at most `max` tokens including the special tokens
+    /// that the tokenizer adds. `None` if the special tokens alone exceed `max`, or `strategy` does
+    /// not allow the required truncation.
     pub(super) fn cut(
         &self,
         first: &str,
@@ -209,7 +210,8 @@ impl Tokens {
         Ok(Some(self.once(first, true, &encoding)))
     }
 
-    /// Whether a text brings the token that begins one, and the tokenizer put another before it.
+    /// Returns whether a text starts with the beginning-of-sequence token and the tokenizer added a
+    /// second one.
     fn begins_twice(&self, text: &str, add: bool, ids: &[u32]) -> bool {
         let doubled = |(bos, id): &(String, u32)| {
             text.starts_with(bos.as_str()) && ids.starts_with(&[*id, *id])
@@ -217,7 +219,7 @@ impl Tokens {
         add && self.bos.as_ref().is_some_and(doubled)
     }
 
-    /// An encoding that begins once.
+    /// Converts an encoding and removes a second beginning-of-sequence token.
     fn once(&self, text: &str, add: bool, encoding: &Encoding) -> Encoded {
         let ids = encoding.get_ids();
         let twice = usize::from(self.begins_twice(text, add, ids));
@@ -233,7 +235,8 @@ impl Tokens {
     }
 }
 
-/// What adds the beginning and the end of a text as declared, whatever `tokenizer.json` says.
+/// A post-processor that adds the declared tokens at the beginning and the end of texts, instead of
+/// the one in `tokenizer.json`.
 fn post_processor(
     tokenizer: &Tokenizer,
     config: &TokenizerConfig,
@@ -270,5 +273,5 @@ fn post_processor(
 }
 
 fn unreadable(error: impl std::fmt::Display) -> Refusal {
-    Refusal::Unreadable(format!("the tokenizer does not read the text: {error}"))
+    Refusal::Unreadable(format!("the tokenizer cannot encode the text: {error}"))
 }

@@ -1,7 +1,7 @@
-//! Inputs that are longer than the model reads: what is cut, and what is refused.
+//! Truncates or rejects inputs that are longer than the model's maximum.
 //!
-//! Whatever is cut, the rest is at most as long as allowed, and the special tokens at the cut end
-//! stay.
+//! After truncation, the sequence is at most as long as allowed and keeps the special tokens at the
+//! truncated end.
 
 use assay_core::reward_model::{Refusal, Truncate};
 use tokenizers::{TruncationDirection, TruncationStrategy};
@@ -11,7 +11,7 @@ use super::reader::Reader;
 use super::rollout::Rollout;
 use super::tokenizer::Encoded;
 
-/// Token ids and how many were cut off.
+/// Token ids, and the number of tokens removed by truncation.
 #[derive(Debug)]
 pub(super) struct Cut {
     pub(super) encoded: Encoded,
@@ -31,19 +31,19 @@ impl Cut {
     }
 }
 
-/// What two texts are to each other.
+/// The second text of an input, and its relation to the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pair<'a> {
-    /// There is one text.
+    /// There is no second text.
     None,
-    /// There is a second one, as good as the first.
+    /// A second text on a par with the first: the longer one is truncated.
     Equal(&'a str),
-    /// The first is a prompt, the second its completion.
+    /// The first text is a prompt, the second its completion.
     Completion(&'a str),
 }
 
 impl Reader {
-    /// One text or two with the special tokens of the tokenizer.
+    /// Encodes one text or a pair with the special tokens of the tokenizer.
     pub(super) fn plain(
         &self,
         first: &str,
@@ -86,7 +86,7 @@ impl Reader {
             .ok_or(Refusal::TooLong { tokens, max })
     }
 
-    /// Token ids as they came.
+    /// Truncates token ids.
     pub(super) fn ids(&self, ids: &[u32], truncate: Truncate) -> Result<Cut, Refusal> {
         let ids = match truncate {
             Truncate::Refuse | Truncate::PromptLeft if ids.len() > self.max_tokens => {
@@ -120,7 +120,7 @@ impl Reader {
         ))
     }
 
-    /// A rollout as its template writes it.
+    /// Encodes a rollout as its template renders it.
     pub(super) fn rendered(
         &self,
         rollout: &Rollout<'_>,
@@ -153,8 +153,8 @@ impl Reader {
         }
     }
 
-    /// A rollout that is too long, without the first tokens of its prompt's texts, or the reason
-    /// why not.
+    /// Removes the first tokens of the prompt from a rollout that is too long, or returns the
+    /// reason why this is not possible.
     fn without_prompt_start(
         &self,
         rollout: &Rollout<'_>,
@@ -164,8 +164,8 @@ impl Reader {
     ) -> Result<Cut, Refusal> {
         let max = self.max_tokens;
         let Some(spans) = self.renderer.prompt_spans(rollout, text) else {
-            // Nobody can say which tokens are the prompt's, so the completion is to blame only if
-            // it is too long by itself.
+            // It is unknown which tokens come from the prompt, so the completion is at fault only
+            // if it is too long by itself.
             let alone = self
                 .tokens
                 .encode(&rollout.completion.text(), false)?
@@ -174,9 +174,9 @@ impl Reader {
             return Err(match truncate {
                 _ if alone > max => Refusal::TooLong { tokens, max },
                 Truncate::PromptLeft => Refusal::Unreadable(format!(
-                    "prompt and completion have {tokens} tokens, the model reads at most {max}, \
-                     and its template does not keep the prompt as it is, so that none can be cut \
-                     from it; send a shorter one"
+                    "prompt and completion have {tokens} tokens, but the model reads at most {max}, \
+                     and the prompt cannot be truncated because the template does not preserve it; \
+                     send a shorter prompt"
                 )),
                 _ => Refusal::PromptTooLong { tokens, max },
             });
@@ -211,7 +211,7 @@ impl Reader {
         ))
     }
 
-    /// The ids without those after the special ones at the start, as far as they are too many.
+    /// Removes excess ids after the special tokens at the start.
     fn without_start(&self, ids: &[u32]) -> Vec<u32> {
         let excess = ids.len().saturating_sub(self.max_tokens);
         let special = ids
@@ -226,13 +226,13 @@ impl Reader {
         }
     }
 
-    /// Whether a score still means something where the end is cut off.
+    /// Rejects truncation at the end for models that score at the end.
     fn may_lose_its_end(&self) -> Result<(), Refusal> {
         match self.kind {
             Kind::Pair | Kind::Embedding => Ok(()),
             Kind::Rollout | Kind::Steps => Err(Refusal::Unreadable(format!(
-                "the input is longer than the {} tokens that the model reads, and it judges at \
-                 the end, which `right` would cut off; use `left` or `prompt_left`",
+                "the input is longer than the maximum of {} tokens, and the model scores at the \
+                 end, which `right` would remove; use `left` or `prompt_left`",
                 self.max_tokens
             ))),
         }

@@ -1,4 +1,4 @@
-//! What requests survive, and how serving ends.
+//! Failures of batches, and shutdown.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use super::fake::{FAILS, NAN, PANICS, VANISHES, World, expected, ids, request, t
 use super::{Models, ServingOptions, ask, from, hold, one_model, ran, raws, until, waiting};
 
 #[tokio::test]
-async fn what_fails_in_a_batch_fails_alone() {
+async fn a_failing_sequence_does_not_affect_other_requests() {
     for (id, says) in [
         (PANICS, "on purpose"),
-        (FAILS, "fell over"),
+        (FAILS, "failed on purpose"),
         (NAN, "not finite"),
         (VANISHES, "0 readouts for 1"),
     ] {
@@ -41,13 +41,13 @@ async fn what_fails_in_a_batch_fails_alone() {
         assert_eq!(
             raws(&later),
             [expected("v1", &[3; 12])],
-            "the thread lives on"
+            "the device thread survives"
         );
     }
 }
 
 #[tokio::test]
-async fn the_one_to_blame_is_found_by_halves() {
+async fn failing_batches_are_split_in_half() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
     let innocent = ask(
@@ -73,12 +73,12 @@ async fn the_one_to_blame_is_found_by_halves() {
     assert_eq!(
         sizes.iter().sum::<usize>(),
         64 + 2 * (32 + 16 + 8 + 4 + 2),
-        "two halves each time, not one by one"
+        "bisected, not run one by one"
     );
 }
 
 #[tokio::test]
-async fn a_panic_of_the_tokenizer_costs_its_request_only() {
+async fn a_tokenizer_panic_fails_only_its_request() {
     let (_, models) = one_model(ServingOptions {
         readers: 1,
         ..ServingOptions::default()
@@ -95,7 +95,7 @@ async fn a_panic_of_the_tokenizer_costs_its_request_only() {
 }
 
 #[tokio::test]
-async fn when_memory_runs_out_batches_get_smaller() {
+async fn batches_shrink_when_memory_runs_out() {
     let options = ServingOptions {
         batch_tokens: 800,
         cache_bytes: 0,
@@ -112,12 +112,12 @@ async fn when_memory_runs_out_batches_get_smaller() {
     let sizes: Vec<_> = world.batches.lock().unwrap().iter().map(Vec::len).collect();
     assert_eq!(
         sizes, [2; 8],
-        "800, 400 and 200 tokens were too many; 100 are kept to"
+        "800, 400 and 200 tokens exceeded the memory, so the budget stays at 100"
     );
 }
 
 #[tokio::test]
-async fn what_does_not_fit_alone_is_told_so() {
+async fn reports_a_sequence_that_exceeds_the_memory_alone() {
     let (world, models) = one_model(ServingOptions::default()).await;
     *world.memory.lock().unwrap() = 150;
     let refused = models.score(request("a", vec![ids(1, 151)])).await;
@@ -129,7 +129,7 @@ async fn what_does_not_fit_alone_is_told_so() {
 }
 
 #[tokio::test]
-async fn stopping_answers_what_waits_and_refuses_what_comes() {
+async fn stop_answers_waiting_requests_and_rejects_new_ones() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
     let waits = ask(&models, request("a", vec![ids(5, 10)]));
@@ -154,7 +154,7 @@ async fn stopping_answers_what_waits_and_refuses_what_comes() {
 }
 
 #[tokio::test]
-async fn stopping_refuses_what_waits_past_its_patience() {
+async fn stop_rejects_waiting_requests_after_its_timeout() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
     let waits = ask(&models, request("a", vec![ids(5, 10)]));
@@ -167,7 +167,7 @@ async fn stopping_refuses_what_waits_past_its_patience() {
 }
 
 #[tokio::test]
-async fn dropping_the_models_ends_their_thread() {
+async fn dropping_the_models_ends_the_device_thread() {
     let clock = Arc::new(SystemClock::new());
     let options = ServingOptions::default();
     let models = Models::start(

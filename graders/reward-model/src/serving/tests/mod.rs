@@ -1,6 +1,6 @@
 mod fake;
 mod faults;
-mod names;
+mod registry;
 mod queue;
 mod requests;
 
@@ -13,7 +13,7 @@ use tokio::task::JoinHandle;
 use super::{Models, ServingOptions};
 use fake::{World, ids, request};
 
-/// Models without any loaded.
+/// Starts serving without a loaded model.
 fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     let world = Arc::new(World::default());
     world.device.open();
@@ -22,7 +22,7 @@ fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     (world, Arc::new(models))
 }
 
-/// Models with one of version `v1` under the name `m`, and nothing on record.
+/// Starts serving with version `v1` loaded under the name `m`, and no recorded batches.
 async fn one_model(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     let (world, models) = models(options);
     models.load("m".to_owned(), from("v1")).await.unwrap();
@@ -37,7 +37,7 @@ fn from(source: &str) -> ModelLoad {
     }
 }
 
-/// Waits until something is so.
+/// Waits until a condition is true.
 async fn until(mut so: impl FnMut() -> bool) {
     while !so() {
         tokio::task::yield_now().await;
@@ -59,7 +59,7 @@ fn ask(models: &Arc<Models>, request: ModelRequest) -> JoinHandle<Scored> {
     tokio::spawn(async move { models.score(request).await })
 }
 
-/// Puts the device to work on something else and leaves it there: what comes next waits.
+/// Blocks the device with another request, so that further requests wait.
 async fn hold(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
     world.device.close();
     let before = world.device.arrived();
@@ -76,7 +76,7 @@ fn raws(reply: &ModelReply) -> Vec<f32> {
         .collect()
 }
 
-/// Whether a batch with an id was tried.
+/// Returns whether a batch with this id was attempted.
 fn ran(world: &World, id: u32) -> bool {
     world
         .batches

@@ -1,4 +1,4 @@
-//! The queue by itself, under a clock that stands still unless it is told to go.
+//! Tests of the queue with a manual clock.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -80,7 +80,7 @@ impl Bench {
 }
 
 #[test]
-fn a_request_comes_in_whole_or_not_at_all() {
+fn admits_all_sequences_of_a_request_or_none() {
     let bench = bench();
     let first = bench.admit("a", &[300, 300]).unwrap();
     let refused = bench.admit("b", &[300, 101]).err();
@@ -102,7 +102,7 @@ fn a_request_comes_in_whole_or_not_at_all() {
 }
 
 #[test]
-fn what_would_never_fit_is_told_so_even_when_nothing_waits() {
+fn rejects_requests_larger_than_the_empty_queue() {
     let refused = bench().admit("a", &[600, 401]).err();
     assert_eq!(
         refused,
@@ -114,33 +114,33 @@ fn what_would_never_fit_is_told_so_even_when_nothing_waits() {
 }
 
 #[test]
-fn work_of_the_house_comes_in_whatever_waits() {
+fn admits_internal_work_beyond_the_limit() {
     let bench = bench();
     let _first = bench.admit("a", &[1_000]).unwrap();
-    assert!(bench.queue.admit_own(bench.order("house", &[5])).is_ok());
+    assert!(bench.queue.admit_own(bench.order("internal", &[5])).is_ok());
 }
 
 #[test]
-fn a_retry_is_due_when_the_backlog_should_be_gone() {
+fn retry_after_estimates_the_backlog() {
     let bench = bench();
     let retry = || match bench.admit("b", &[1_000]).err() {
         Some(ModelError::Overloaded { retry_after, .. }) => retry_after.as_secs(),
         other => panic!("{other:?}"),
     };
     let _ticket = bench.admit("a", &[900]).unwrap();
-    assert_eq!(retry(), 1, "nothing is known before the first batch");
+    assert_eq!(retry(), 1, "no throughput is known before the first batch");
     bench.queue.done(1_000, Duration::from_secs(10));
-    assert_eq!(retry(), 9, "900 tokens at 100 a second");
+    assert_eq!(retry(), 9, "900 tokens at 100 per second");
     bench.queue.done(1_000, Duration::from_secs(1_000));
     assert_eq!(retry(), 13, "at 0.7 x 100 + 0.3 x 1");
     for _ in 0..50 {
         bench.queue.done(1, Duration::from_secs(1_000));
     }
-    assert_eq!(retry(), 60, "and never longer than a minute");
+    assert_eq!(retry(), 60, "limited to one minute");
 }
 
 #[test]
-fn what_is_late_is_answered_and_never_run() {
+fn expired_sequences_are_answered_and_not_run() {
     let bench = bench();
     let mut late = bench
         .queue
@@ -160,7 +160,7 @@ fn what_is_late_is_answered_and_never_run() {
 }
 
 #[test]
-fn what_is_not_yet_late_is_run() {
+fn sequences_before_their_deadline_are_run() {
     let bench = bench();
     let order = Order {
         deadline: Some(Duration::from_secs(5)),
@@ -172,7 +172,7 @@ fn what_is_not_yet_late_is_run() {
 }
 
 #[test]
-fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
+fn cancelling_removes_sequences_that_have_not_run() {
     let bench = bench();
     let first = bench.admit("a", &[60, 60, 60]).unwrap();
     let _second = bench.admit("a", &[70]).unwrap();
@@ -180,7 +180,7 @@ fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
     assert_eq!(bench.waiting(), 190);
     assert!(
         first.give_up(),
-        "from the window, where some of it is by now"
+        "including those already in the window"
     );
     assert!(!first.give_up());
     assert_eq!(bench.waiting(), 70);
@@ -190,7 +190,7 @@ fn a_ticket_that_is_dropped_takes_what_has_not_run_out() {
 }
 
 #[test]
-fn a_batch_has_one_model_and_none_is_left_behind() {
+fn a_batch_contains_sequences_of_one_model() {
     let bench = bench();
     let _mine = bench.admit("a", &[10, 10]).unwrap();
     let _other = bench
@@ -205,17 +205,17 @@ fn a_batch_has_one_model_and_none_is_left_behind() {
 }
 
 #[test]
-fn a_caller_with_much_to_ask_does_not_hold_up_one_with_little() {
+fn a_large_caller_does_not_delay_a_small_one() {
     let bench = bench();
     let _greedy = bench.admit("greedy", &[9; 100]).unwrap();
     assert_eq!(bench.batch().len(), 8);
     let _modest = bench.admit("modest", &[50]).unwrap();
     let place = (0..).find(|_| bench.batch().contains(&50)).unwrap();
-    assert!(place <= 3, "it ran in batch {place} after it came");
+    assert!(place <= 3, "it ran in batch {index} after its arrival");
 }
 
 #[test]
-fn a_budget_that_was_halved_holds_for_the_next_batch() {
+fn a_halved_budget_applies_to_the_next_batch() {
     let bench = bench();
     let _ticket = bench.admit("a", &[30; 9]).unwrap();
     assert_eq!(bench.batch().len(), 3);
@@ -225,7 +225,7 @@ fn a_budget_that_was_halved_holds_for_the_next_batch() {
 }
 
 #[test]
-fn a_closed_queue_ends_when_it_is_empty() {
+fn a_closed_queue_ends_once_it_is_empty() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[10]).unwrap();
     bench.queue.close();
@@ -239,7 +239,7 @@ fn a_closed_queue_ends_when_it_is_empty() {
     batch[0].answer(Ok(Readout::Scalar(1.0)));
     assert!(
         bench.queue.drained().now_or_never().is_none(),
-        "the batch still runs"
+        "the batch is still running"
     );
     bench.queue.done(10, Duration::from_secs(1));
     assert!(bench.queue.next().is_none());
@@ -252,7 +252,7 @@ fn a_closed_queue_ends_when_it_is_empty() {
 }
 
 #[test]
-fn clearing_answers_all_that_waits() {
+fn clearing_answers_all_waiting_sequences() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[1; 500]).unwrap();
     bench.queue.clear();
@@ -266,7 +266,7 @@ fn clearing_answers_all_that_waits() {
 }
 
 #[test]
-fn a_sequence_that_gets_lost_is_no_wait_for_ever() {
+fn a_lost_sequence_is_an_error_instead_of_a_hang() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[10]).unwrap();
     drop(bench.queue.next());
@@ -305,7 +305,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// A request as the naive queue knows it: the lengths that wait.
+/// A request in the model of the queue, with the lengths that are still waiting.
 struct Known {
     ticket: Ticket,
     number: u32,
@@ -316,7 +316,7 @@ struct Known {
 
 proptest! {
     #[test]
-    fn every_sequence_is_run_once_or_given_up_or_late(steps in prop::collection::vec(step(), 1..60)) {
+    fn every_sequence_runs_once_or_is_cancelled_or_expires(steps in prop::collection::vec(step(), 1..60)) {
         let bench = bench();
         let mut known: Vec<Known> = Vec::new();
         let (mut now, mut number) = (0, 0);
@@ -351,7 +351,7 @@ proptest! {
                     let due = known.iter().any(|known| {
                         !known.waiting.is_empty() && known.deadline.is_none_or(|deadline| deadline > now)
                     });
-                    // Without anything due it would wait.
+                    // `next` would block if no sequence were due.
                     if due {
                         let batch = bench.queue.next().unwrap();
                         let tokens: usize = batch.iter().map(|job| job.sequence.len()).sum();
@@ -360,7 +360,7 @@ proptest! {
                         for job in batch {
                             let (number, length) = (job.sequence.ids[0], job.sequence.len());
                             let known = known.iter_mut().find(|known| known.number == number).unwrap();
-                            prop_assert!(known.deadline.is_none_or(|deadline| deadline > now), "it was late");
+                            prop_assert!(known.deadline.is_none_or(|deadline| deadline > now), "it had expired");
                             prop_assert_eq!(Arc::ptr_eq(&job.model, &bench.other), known.other);
                             let place = known.waiting.iter().position(|other| *other == length);
                             prop_assert!(place.is_some(), "it was not waiting");
@@ -379,8 +379,8 @@ proptest! {
                     bench.clock.set(now);
                 }
             }
-            // What is late leaves when a batch is formed, at the earliest; a caller that hears of
-            // it gives the rest up.
+            // Expired sequences leave the queue at the earliest when a batch is formed. A caller
+            // that receives the error cancels the rest.
             for known in &mut known {
                 if let Some(Err(error)) = known.ticket.next().now_or_never() {
                     let late = known.deadline.is_some_and(|deadline| deadline <= now);

@@ -1,4 +1,4 @@
-//! Requests on their way through models: what they are answered, and what is run for them.
+//! Requests: their replies, and the sequences that are run for them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use super::fake::{expected, ids, ids_of, request, text};
 use super::{ServingOptions, ask, from, hold, one_model, ran, raws, until, waiting};
 
 #[tokio::test]
-async fn scores_stand_where_their_inputs_stood() {
+async fn scores_are_in_the_order_of_inputs() {
     let (_, models) = one_model(ServingOptions {
         batch_tokens: 64,
         readers: 3,
@@ -60,7 +60,7 @@ async fn scores_stand_where_their_inputs_stood() {
 }
 
 #[tokio::test]
-async fn only_so_many_threads_read_at_once() {
+async fn limits_the_number_of_tokenising_threads() {
     let (world, models) = one_model(ServingOptions {
         readers: 2,
         ..ServingOptions::default()
@@ -78,13 +78,13 @@ async fn only_so_many_threads_read_at_once() {
 }
 
 #[tokio::test]
-async fn a_request_of_nothing_is_answered_with_nothing() {
+async fn an_empty_request_has_an_empty_reply() {
     let (_, models) = one_model(ServingOptions::default()).await;
     assert_eq!(models.score(request("a", vec![])).await.unwrap().scores, []);
 }
 
 #[tokio::test]
-async fn a_reference_is_read_apart_and_once_for_all_that_share_it() {
+async fn a_shared_reference_is_run_once() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let pair = |main: &str| ModelInput::Pair(Arc::from(main), Arc::from("gold"));
     let reply = models
@@ -110,7 +110,7 @@ async fn a_reference_is_read_apart_and_once_for_all_that_share_it() {
 }
 
 #[tokio::test]
-async fn what_was_read_once_is_not_read_again_but_by_another_version() {
+async fn caches_readouts_per_version() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let first = models
         .score(request("a", vec![text("same"), text("other")]))
@@ -131,7 +131,7 @@ async fn what_was_read_once_is_not_read_again_but_by_another_version() {
 }
 
 #[tokio::test]
-async fn without_a_cache_everything_is_read_again() {
+async fn runs_every_request_if_the_cache_is_disabled() {
     let (world, models) = one_model(ServingOptions {
         cache_bytes: 0,
         ..ServingOptions::default()
@@ -151,7 +151,7 @@ async fn without_a_cache_everything_is_read_again() {
 }
 
 #[tokio::test]
-async fn only_one_thread_ever_runs_a_model() {
+async fn only_the_device_thread_runs_models() {
     let (world, models) = one_model(ServingOptions {
         batch_tokens: 8,
         ..ServingOptions::default()
@@ -164,12 +164,12 @@ async fn only_one_thread_ever_runs_a_model() {
     assert_eq!(
         world.threads.lock().unwrap().iter().collect::<Vec<_>>(),
         ["assay-device"],
-        "warm-up included"
+        "including the warm-up"
     );
 }
 
 #[tokio::test]
-async fn too_many_tokens_are_refused_and_leave_nothing_behind() {
+async fn rejected_requests_leave_no_sequences_in_the_queue() {
     let (world, models) = one_model(ServingOptions {
         queue_tokens: 100,
         ..ServingOptions::default()
@@ -199,7 +199,7 @@ async fn too_many_tokens_are_refused_and_leave_nothing_behind() {
 }
 
 #[tokio::test]
-async fn a_request_whose_patience_runs_out_is_never_run() {
+async fn a_request_that_times_out_is_not_run() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
     let hurried = ModelRequest {
@@ -220,7 +220,7 @@ async fn a_request_whose_patience_runs_out_is_never_run() {
 }
 
 #[tokio::test]
-async fn what_runs_when_patience_ends_is_waited_for() {
+async fn a_running_request_is_completed_after_its_timeout() {
     let (world, models) = one_model(ServingOptions::default()).await;
     world.device.close();
     let before = world.device.arrived();
@@ -244,7 +244,7 @@ async fn what_runs_when_patience_ends_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_request_that_nobody_waits_for_is_never_run() {
+async fn a_dropped_request_is_not_run() {
     let (world, models) = one_model(ServingOptions::default()).await;
     let held = hold(&world, &models).await;
     let dropped = ask(&models, request("a", vec![ids(5, 10), ids(6, 10)]));
@@ -257,9 +257,9 @@ async fn a_request_that_nobody_waits_for_is_never_run() {
     assert!(!ran(&world, 5) && !ran(&world, 6));
 }
 
-/// A thousand clients ask without a pause while the model is replaced twenty times.
+/// A thousand clients send requests continuously while the model is replaced twenty times.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn replacing_a_model_under_load_loses_nothing() {
+async fn replacing_a_model_under_load_loses_no_request() {
     const CLIENTS: u32 = 1_000;
     let options = ServingOptions {
         batch_tokens: 4_096,
@@ -289,7 +289,7 @@ async fn replacing_a_model_under_load_loses_nothing() {
                         .iter()
                         .map(|length| expected(version, &vec![client; *length]))
                         .collect();
-                    assert_eq!(raws(&reply), right, "all of it by version {version}");
+                    assert_eq!(raws(&reply), right, "all scores by version {version}");
                     answered.fetch_add(1, Ordering::AcqRel);
                     if seen.last() != Some(version) {
                         seen.push(version.clone());
@@ -316,7 +316,7 @@ async fn replacing_a_model_under_load_loses_nothing() {
         assert_eq!(
             seen.last().unwrap(),
             "v21",
-            "asked after the last was in its place"
+            "requested after the last replacement"
         );
         let numbers: Vec<u32> = seen
             .iter()
@@ -324,7 +324,7 @@ async fn replacing_a_model_under_load_loses_nothing() {
             .collect();
         assert!(
             numbers.is_sorted(),
-            "no request after a newer one meets an older version: {seen:?}"
+            "a later request used an older version: {seen:?}"
         );
     }
     assert_eq!(waiting(&models), 0);

@@ -1,4 +1,4 @@
-//! What holds of a reader as a whole.
+//! Tests of the input reader, including property tests over arbitrary inputs.
 
 mod lengths;
 mod rendering;
@@ -36,7 +36,7 @@ fn rows(sequence: &Sequence) -> Vec<u32> {
 fn unreadable<T: std::fmt::Debug>(result: Result<T, Refusal>) -> String {
     match result {
         Err(Refusal::Unreadable(problem)) => problem,
-        other => panic!("it should not be readable: {other:?}"),
+        other => panic!("expected an unreadable input, got {other:?}"),
     }
 }
 
@@ -49,7 +49,7 @@ fn truncations() -> impl Strategy<Value = Truncate> {
     ]
 }
 
-/// Texts of any characters, with special tokens and marks among them.
+/// Arbitrary texts with special tokens and mark characters in them.
 fn any_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => any::<String>(),
@@ -128,7 +128,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_sequence_is_what_a_model_can_read(input in any_input(), truncate in truncations()) {
+    fn sequences_are_valid_model_inputs(input in any_input(), truncate in truncations()) {
         READERS.with(|readers| {
             for reader in readers {
                 let Ok(sequence) = reader.read(&input, truncate) else { continue };
@@ -145,7 +145,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_from_a_prompt_leaves_the_completion(prompt in any_text(), answer in "[a-z ]{1,30}", max in 25usize..120) {
+    fn prompt_truncation_keeps_the_completion(prompt in any_text(), answer in "[a-z ]{1,30}", max in 25usize..120) {
         let reader = Files::chatml().reader(Kind::Rollout, max);
         let input = rollout(&prompt, &answer);
         if let Ok(sequence) = reader.read(&input, Truncate::PromptLeft) {
@@ -162,7 +162,7 @@ proptest! {
 }
 
 #[test]
-fn a_mebibyte_of_anything_is_read_or_refused() {
+fn reads_or_rejects_a_mebibyte_of_text() {
     let reader = Files::chatml().reader(Kind::Rollout, 100);
     for piece in ["a", "\u{200d}👩", "<|im_end|>"] {
         let long = piece.repeat((1 << 20) / piece.len());
@@ -178,15 +178,15 @@ fn a_mebibyte_of_anything_is_read_or_refused() {
             .unwrap();
         assert_eq!(cut.len(), 100, "{piece}");
     }
-    // A prompt of nothing but space has no text of its own that could be cut.
+    // A prompt of white space only has no text that could be truncated.
     let space = reader.read(&rollout(&" ".repeat(1 << 20), "a"), Truncate::PromptLeft);
     assert!(matches!(space, Err(Refusal::TooLong { .. })));
 }
 
 #[test]
-fn a_lone_surrogate_has_become_something_readable_or_was_no_text() {
-    // JSON with half a surrogate pair is refused before it gets here, and what replaces it
-    // elsewhere is a character like others.
+fn lone_surrogates_are_rejected_or_replaced() {
+    // JSON with half of a surrogate pair is rejected earlier. The replacement character that other
+    // decoders use is an ordinary character.
     assert!(serde_json::from_str::<Completion>(r#""\ud800""#).is_err());
     let reader = Files::chatml().reader(Kind::Rollout, 100);
     assert!(read(&reader, &rollout("\u{fffd}", "\u{fffd}")).is_ok());

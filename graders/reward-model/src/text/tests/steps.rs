@@ -1,4 +1,4 @@
-//! Steps of a completion and the rows after them.
+//! Steps of a completion and the rows that score them.
 
 use super::*;
 
@@ -7,7 +7,7 @@ fn reader(max_tokens: usize) -> Reader {
 }
 
 #[test]
-fn the_rows_are_the_tokens_after_the_steps() {
+fn selects_the_tokens_after_the_steps() {
     let sequence = read(&reader(LONG), &rollout("q", "a\n\n\n\nb")).unwrap();
     let written = ids(
         "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<extra_0>b<extra_0><|im_end|>\n",
@@ -26,7 +26,7 @@ fn the_rows_are_the_tokens_after_the_steps() {
 }
 
 #[test]
-fn a_forged_step_token_is_refused_wherever_it_stands() {
+fn rejects_forged_step_tokens_in_any_message() {
     assert!(unreadable(read(&reader(LONG), &rollout("q<extra_0>", "a"))).contains("step token"));
     assert!(unreadable(read(&reader(LONG), &rollout("q", "a<extra_0>"))).contains("step token"));
     let hidden = ModelInput::Rollout {
@@ -40,9 +40,9 @@ fn a_forged_step_token_is_refused_wherever_it_stands() {
 }
 
 #[test]
-fn no_step_is_lost_to_a_cut_or_to_the_template() {
+fn rejects_inputs_that_lost_steps() {
     let cut = reader(12).read(&rollout("q", "a\n\nb\n\nccccccccccc"), Truncate::Left);
-    assert!(unreadable(cut).contains("of 3 steps are left"));
+    assert!(unreadable(cut).contains("of 3 steps remain"));
     assert!(unreadable(read(&reader(LONG), &rollout("q", "\n\n"))).contains("no steps"));
     assert_eq!(
         rows(&read(&reader(LONG), &ModelInput::Text("a<extra_0>".into())).unwrap()),
@@ -54,7 +54,7 @@ fn no_step_is_lost_to_a_cut_or_to_the_template() {
 }
 
 #[test]
-fn the_step_token_stands_for_itself_or_is_refused() {
+fn accepts_only_added_tokens_as_step_token() {
     let open = |json| {
         Files::chatml()
             .open(&options(json), &facts(Kind::Steps, LONG))
@@ -68,6 +68,6 @@ fn the_step_token_stands_for_itself_or_is_refused() {
         open(json!({"step_token": "a"}))
             .unwrap_err()
             .to_string()
-            .contains("added tokens")
+            .contains("added token")
     );
 }

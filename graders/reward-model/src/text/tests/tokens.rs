@@ -1,9 +1,9 @@
-//! What texts become as tokens, and the rows that are read.
+//! Token ids of texts, and the rows that are read.
 
 use super::*;
 
 #[test]
-fn raw_texts_get_the_tokenizers_special_tokens_and_chats_do_not() {
+fn adds_special_tokens_to_raw_texts_but_not_to_chats() {
     let reader = Files::with_bos()
         .with("chat_template.jinja", CHATML)
         .reader(Kind::Rollout, LONG);
@@ -18,7 +18,7 @@ fn raw_texts_get_the_tokenizers_special_tokens_and_chats_do_not() {
 }
 
 #[test]
-fn no_text_begins_twice() {
+fn never_adds_a_second_bos_token() {
     let files = Files::with_bos().with(
         "chat_template.jinja",
         "{{ bos_token }}{{ messages[0].content }}",
@@ -55,7 +55,7 @@ fn no_text_begins_twice() {
 }
 
 #[test]
-fn what_is_added_follows_the_configuration() {
+fn adds_the_tokens_that_the_configuration_declares() {
     let files = Files::with_bos().with(
         "tokenizer_config.json",
         r#"{"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true}"#,
@@ -70,7 +70,7 @@ fn what_is_added_follows_the_configuration() {
 }
 
 #[test]
-fn a_pair_says_where_its_second_text_starts() {
+fn reports_the_start_of_the_second_text_of_a_pair() {
     let reader = Files::encoder().reader(Kind::Pair, LONG);
     let pair = read(&reader, &ModelInput::Pair("ab".into(), "c".into())).unwrap();
     assert_eq!((pair.ids, pair.second), (ids("<s>ab</s>c</s>"), 4));
@@ -85,7 +85,7 @@ fn a_pair_says_where_its_second_text_starts() {
 }
 
 #[test]
-fn an_embedding_is_of_the_completion_alone() {
+fn embeds_the_completion_without_the_prompt() {
     let reader = Files::encoder().reader(Kind::Embedding, LONG);
     assert_eq!(
         read(&reader, &rollout("ab", "c")).unwrap().ids,
@@ -94,7 +94,7 @@ fn an_embedding_is_of_the_completion_alone() {
 }
 
 #[test]
-fn ids_are_read_as_they_come_and_must_be_in_the_vocabulary() {
+fn reads_ids_unchanged_and_checks_the_vocabulary() {
     let reader = Files::encoder().reader(Kind::Embedding, LONG);
     assert_eq!(
         read(&reader, &ModelInput::Ids(vec![1, 2])).unwrap(),
@@ -112,7 +112,7 @@ fn ids_are_read_as_they_come_and_must_be_in_the_vocabulary() {
 }
 
 #[test]
-fn the_row_follows_the_declared_pooling() {
+fn uses_the_declared_pooling() {
     let files = Files::bytes().with("tokenizer_config.json", r#"{"pad_token": "</s>"}"#);
     let row = |pooling: &str| {
         let reader = files
@@ -138,7 +138,7 @@ fn the_row_follows_the_declared_pooling() {
 }
 
 #[test]
-fn a_label_is_one_token_where_the_answer_starts() {
+fn a_label_must_be_one_token_at_the_start_of_the_answer() {
     let reader = Files::chatml()
         .open(
             &options(json!({"question": "{{ prompt }}"})),
@@ -152,7 +152,7 @@ fn a_label_is_one_token_where_the_answer_starts() {
 }
 
 #[test]
-fn broken_tokenizers_are_not_opened() {
+fn rejects_broken_tokenizers() {
     let open = |files: Files| {
         files
             .open(&ModelOptions::default(), &facts(Kind::Rollout, 9))
@@ -162,7 +162,7 @@ fn broken_tokenizers_are_not_opened() {
     assert!(open(Files::bytes().with("tokenizer.json", "{}")).starts_with("tokenizer.json: "));
     let mut drawn = super::super::fixture::tokenizer(&serde_json::Value::Null);
     drawn["model"]["dropout"] = json!(0.1);
-    assert!(open(Files::new(&drawn)).contains("by lot"));
+    assert!(open(Files::new(&drawn)).contains("at random"));
     let torn = json!({"type": "TemplateProcessing", "special_tokens": {},
                       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "pair": []});
     assert!(

@@ -1,4 +1,4 @@
-//! Rotary positions of a batch: the turns of each position, looked up for each token.
+//! Rotary position embeddings of a batch.
 
 use assay_weights::Weights;
 use assay_weights::config::Rope;
@@ -7,13 +7,13 @@ use candle_nn::rotary_emb::rope_thd;
 
 use super::Packed;
 
-/// How fast each pair of dimensions turns, in radians a token.
+/// Angle per token of each pair of dimensions, in radians.
 pub(crate) struct Rotary {
     frequencies: Vec<f32>,
     dtype: DType,
 }
 
-/// Cosines and sines of the tokens of a batch, `[tokens, head_dim / 2]`.
+/// Cosines and sines for the tokens of a batch, `[tokens, head_dim / 2]`.
 pub(crate) struct Turns {
     cos: Tensor,
     sin: Tensor,
@@ -27,8 +27,8 @@ impl Rotary {
         }
     }
 
-    /// Made for each batch, up to its longest sequence: a table of all positions would be larger
-    /// than some models.
+    /// Computes the rotations of a batch, up to its longest sequence. They are not stored because a
+    /// table of all positions would be larger than some models.
     pub(crate) fn turns(&self, packed: &Packed) -> Result<Turns> {
         let longest = packed
             .starts
@@ -38,7 +38,7 @@ impl Rotary {
             .unwrap_or_default();
         #[expect(
             clippy::cast_precision_loss,
-            reason = "as peers compute it: positions in f32"
+            reason = "other implementations compute positions in f32"
         )]
         let angles: Vec<f32> = (0..longest)
             .flat_map(|position| {
@@ -63,7 +63,7 @@ impl Rotary {
 }
 
 impl Turns {
-    /// Turns `[tokens, heads, head_dim]`.
+    /// Rotates `[tokens, heads, head_dim]`.
     pub(crate) fn apply(&self, x: &Tensor) -> Result<Tensor> {
         rope_thd(&x.unsqueeze(0)?, &self.cos, &self.sin)?.squeeze(0)
     }

@@ -1,34 +1,34 @@
-//! What waits, in a lane for each caller. Knows nothing of time, threads or models.
+//! Waiting sequences, in one queue per caller. Independent of time, threads and models.
 //!
-//! Lanes share by tokens, not by requests: the next sequence comes from the lane that was given
-//! least, so a caller of long texts takes nothing from one of short texts. A lane that opens starts
-//! level with the others: nobody saves up turns while away (start-time fair queueing, Goyal, Vin
-//! and Cheng 1996, with equal weights).
+//! Callers share by tokens, not by requests: the next sequence comes from the caller that has
+//! received the fewest tokens, so a caller with long texts does not slow down one with short texts.
+//! A new caller starts at the current virtual time, so an idle caller does not accumulate credit
+//! (start-time fair queueing, Goyal, Vin and Cheng 1996, with equal weights).
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
-/// A sequence that waits, with whatever belongs to it.
+/// A waiting sequence with its payload.
 #[derive(Debug)]
 pub(super) struct Waiting<T> {
-    /// The request it came with.
+    /// Ticket of its request.
     pub(super) ticket: u64,
-    /// Its tokens.
+    /// Length in tokens.
     pub(super) tokens: usize,
     pub(super) what: T,
 }
 
-/// Lanes by what they were given: the first is next. The second number tells lanes apart that were
-/// given as much, and puts the one that was served last behind the others.
+/// Service order of callers: the smallest is next. The first number is the start tag, in tokens.
+/// The second breaks ties and places the caller served last behind the others.
 type Turn = (u64, u64);
 
 pub(super) struct Lanes<T> {
     turns: BTreeMap<Turn, Lane<T>>,
     callers: HashMap<Arc<str>, Turn>,
-    /// What the lane that was served last had been given: where a new one starts.
+    /// Start tag of the caller served last, at which new callers start.
     level: u64,
     tokens: usize,
-    /// Counts turns and tickets.
+    /// Counter for tickets and tie-breaking numbers.
     count: u64,
 }
 
@@ -50,7 +50,7 @@ impl<T> Default for Lanes<T> {
 }
 
 impl<T> Lanes<T> {
-    /// Puts the sequences of a request, at least one, behind the others of its caller. Returns the
+    /// Appends the sequences of a request, at least one, to the queue of its caller. Returns the
     /// ticket of the request.
     pub(super) fn push(
         &mut self,
@@ -81,7 +81,7 @@ impl<T> Lanes<T> {
         ticket
     }
 
-    /// Takes the sequence whose turn it is.
+    /// Removes and returns the next sequence.
     pub(super) fn pop(&mut self) -> Option<Waiting<T>> {
         loop {
             let ((given, _), mut lane) = self.turns.pop_first()?;
@@ -103,7 +103,7 @@ impl<T> Lanes<T> {
         }
     }
 
-    /// Takes what is left of a request out, whoever's turn it is.
+    /// Removes and returns the remaining sequences of a request.
     pub(super) fn remove(&mut self, caller: &Arc<str>, ticket: u64) -> VecDeque<Waiting<T>> {
         let Some(turn) = self.callers.get(caller).copied() else {
             return VecDeque::new();
@@ -120,12 +120,12 @@ impl<T> Lanes<T> {
         removed
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no sequence is waiting.
     pub(super) fn is_empty(&self) -> bool {
         self.turns.is_empty()
     }
 
-    /// Tokens in all lanes.
+    /// Total number of waiting tokens.
     pub(super) fn tokens(&self) -> usize {
         self.tokens
     }
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_s_own_requests_keep_their_order() {
+    fn requests_of_one_caller_keep_their_order() {
         let mut lanes = Lanes::default();
         let caller = Arc::from("a");
         lanes.push(&caller, [(3, "1"), (1, "2")]);
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_that_comes_late_starts_level() {
+    fn late_callers_start_at_the_current_virtual_time() {
         let mut lanes = Lanes::default();
         lanes.push(
             &Arc::from("early"),
@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(
             order(&mut lanes),
             "lelel",
-            "it owes nothing and is owed nothing"
+            "without credit or debt"
         );
     }
 
@@ -208,7 +208,7 @@ mod tests {
         ]
     }
 
-    /// The same rule over one flat list, found anew at each turn.
+    /// The same rule on a flat list, evaluated from scratch at each step.
     #[derive(Default)]
     struct Naive {
         waiting: Vec<(u8, u64, usize)>,
@@ -260,7 +260,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lanes_do_what_a_flat_list_does(steps in prop::collection::vec(step(), 1..60)) {
+        fn behaves_like_a_flat_list(steps in prop::collection::vec(step(), 1..60)) {
             let mut lanes = Lanes::default();
             let mut naive = Naive::default();
             for step in steps {

@@ -1,4 +1,4 @@
-//! Decoders: Llama, Qwen2, Qwen3, Mistral.
+//! Forward pass of decoders: Llama, Qwen2, Qwen3 and Mistral.
 
 use assay_weights::config::DecoderConfig;
 use assay_weights::{LoadError, Weights};
@@ -11,7 +11,7 @@ use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
 use super::rotary::{Rotary, Turns};
 
-/// A decoder's body.
+/// A decoder without its head.
 pub(crate) struct Decoder {
     embedding: Tensor,
     layers: Vec<Layer>,
@@ -22,19 +22,19 @@ pub(crate) struct Decoder {
 struct Layer {
     before_attention: Norm,
     qkv: Linear,
-    /// Norms of queries and keys.
+    /// Norms of queries and keys, if the model has them.
     qk_norm: Option<(Norm, Norm)>,
     output: Linear,
     before_mlp: Norm,
     gate_up: Linear,
     down: Linear,
-    /// Heads of queries, heads of keys, size of a head.
+    /// Number of query heads, number of key and value heads, head dimension.
     heads: [usize; 3],
     sight: Sight,
 }
 
 impl Decoder {
-    /// Reads the tensors under `prefix`, as in `model.`.
+    /// Reads the tensors whose names start with `prefix`, for example `model.`.
     pub(crate) fn read(
         config: &DecoderConfig,
         weights: &Weights,

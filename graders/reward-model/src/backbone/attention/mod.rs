@@ -1,4 +1,4 @@
-//! Attention inside each sequence of a batch.
+//! Attention within each sequence of a batch.
 
 mod tiles;
 mod unfused;
@@ -7,22 +7,22 @@ use std::sync::Arc;
 
 use candle_core::{Result, Tensor};
 
-/// Which tokens of its sequence a token sees.
+/// Tokens of its sequence that a token attends to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight {
-    /// Itself and those before it: so many in all, or every one.
+    /// The token and those before it: at most this number in total, or all of them.
     Before(Option<usize>),
-    /// All, or those at most so far to either side.
+    /// All tokens, or those within this distance on either side.
     Around(Option<usize>),
 }
 
 impl Sight {
-    /// The tokens that those from `first` to before `end` see between them, in a sequence of `len`.
+    /// Union of the ranges that the tokens `first..end` attend to, in a sequence of `len` tokens.
     pub(crate) fn of_rows(self, first: usize, end: usize, len: usize) -> std::ops::Range<usize> {
         self.of(first, len).start..self.of(end.max(1) - 1, len).end
     }
 
-    /// The tokens that the one at `at` sees, in a sequence of `len`.
+    /// Range of tokens that the token at `at` attends to, in a sequence of `len` tokens.
     pub(crate) fn of(self, at: usize, len: usize) -> std::ops::Range<usize> {
         match self {
             Self::Before(window) => {
@@ -34,8 +34,8 @@ impl Sight {
     }
 }
 
-/// `q` of `[tokens, heads, head_dim]` over `k` and `v` of `[tokens, kv_heads, head_dim]`, to
-/// `[tokens, heads * head_dim]`.
+/// Scaled dot-product attention of `q`, `[tokens, heads, head_dim]`, over `k` and `v`, `[tokens,
+/// kv_heads, head_dim]`. Returns `[tokens, heads * head_dim]`.
 pub(crate) fn attention(
     q: &Tensor,
     k: &Tensor,
@@ -47,7 +47,7 @@ pub(crate) fn attention(
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
-        reason = "the size of a head is small"
+        reason = "head dimensions are small"
     )]
     let scale = (1.0 / (head_dim as f64).sqrt()) as f32;
     let out = if q.device().is_cpu() && q.dtype() == candle_core::DType::F32 {

@@ -1,4 +1,4 @@
-//! What is cut from inputs that are too long, and what is refused.
+//! Truncation and rejection of inputs that are too long.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn reader(max_tokens: usize) -> Reader {
 }
 
 #[test]
-fn what_is_too_long_is_blamed_on_the_prompt_where_the_completion_fits() {
+fn blames_the_prompt_if_the_completion_fits() {
     let max = TURNS + 4;
     assert!(read(&reader(max), &rollout("qq", "aa")).is_ok());
     let tokens = max + 1;
@@ -24,7 +24,7 @@ fn what_is_too_long_is_blamed_on_the_prompt_where_the_completion_fits() {
 }
 
 #[test]
-fn only_the_start_of_the_prompts_text_is_cut() {
+fn truncates_only_the_start_of_the_prompt_text() {
     let cut = reader(TURNS + 5)
         .read(&rollout("01234567", "ab"), Truncate::PromptLeft)
         .unwrap();
@@ -45,10 +45,12 @@ fn only_the_start_of_the_prompts_text_is_cut() {
 }
 
 #[test]
-fn the_first_message_of_a_prompt_goes_first_and_the_completion_stays() {
+fn truncates_the_first_messages_first() {
     let input = ModelInput::Rollout {
         prompt: Some(messages(json!([
-            {"role": "user", "content": "abc"}, {"role": "assistant", "content": "def"}, {"role": "user", "content": "ghi"},
+            {"role": "user", "content": "abc"},
+            {"role": "assistant", "content": "def"},
+            {"role": "user", "content": "ghi"},
         ]))),
         completion: text("abc"),
         reference: None,
@@ -57,7 +59,8 @@ fn the_first_message_of_a_prompt_goes_first_and_the_completion_stays() {
     let cut = reader(whole - 4)
         .read(&input, Truncate::PromptLeft)
         .unwrap();
-    let turns = "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nef<|im_end|>\n<|im_start|>user\nghi<|im_end|>\n";
+    let turns = "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nef<|im_end|>\n\
+                 <|im_start|>user\nghi<|im_end|>\n";
     assert_eq!(
         cut.ids,
         ids(&format!("{turns}<|im_start|>assistant\nabc<|im_end|>\n"))
@@ -65,7 +68,7 @@ fn the_first_message_of_a_prompt_goes_first_and_the_completion_stays() {
 }
 
 #[test]
-fn every_form_can_be_cut() {
+fn truncates_prompts_in_every_template_style() {
     for (json, whole) in [
         (json!({"template": "text"}), "0123ab"),
         (
@@ -97,14 +100,14 @@ fn every_form_can_be_cut() {
 }
 
 #[test]
-fn a_prompt_that_the_template_rewrites_cannot_be_cut() {
+fn cannot_truncate_a_prompt_that_the_template_rewrites() {
     let shouted = Files::bytes().with(
         "chat_template.jinja",
         "{% for m in messages %}{{ m.content[:5] }}{% endfor %}",
     );
     let reader = shouted.reader(Kind::Rollout, 8);
     let input = rollout("0123456789", "abcde");
-    assert!(unreadable(reader.read(&input, Truncate::PromptLeft)).contains("does not keep"));
+    assert!(unreadable(reader.read(&input, Truncate::PromptLeft)).contains("does not preserve"));
     assert_eq!(
         read(&reader, &input),
         Err(Refusal::PromptTooLong { tokens: 10, max: 8 })
@@ -116,7 +119,7 @@ fn a_prompt_that_the_template_rewrites_cannot_be_cut() {
 }
 
 #[test]
-fn special_tokens_at_a_cut_end_stay() {
+fn keeps_special_tokens_at_the_truncated_end() {
     let reader = Files::encoder().reader(Kind::Embedding, 5);
     let input = ModelInput::Text("abcdef".into());
     assert_eq!(
@@ -143,7 +146,7 @@ fn special_tokens_at_a_cut_end_stay() {
 }
 
 #[test]
-fn the_longer_text_of_a_pair_is_cut_first_and_the_prompt_of_a_rollout_alone() {
+fn truncates_the_longer_text_of_a_pair_and_only_the_prompt_of_a_rollout() {
     let reader = Files::encoder().reader(Kind::Pair, 8);
     let pair = ModelInput::Pair("abcdef".into(), "xy".into());
     assert_eq!(
@@ -172,7 +175,7 @@ fn the_longer_text_of_a_pair_is_cut_first_and_the_prompt_of_a_rollout_alone() {
 }
 
 #[test]
-fn a_model_that_judges_at_the_end_never_loses_it() {
+fn rejects_right_truncation_for_models_that_score_at_the_end() {
     for input in [
         rollout("qqqq", "aaaa"),
         ModelInput::Text("abcdefghi".into()),

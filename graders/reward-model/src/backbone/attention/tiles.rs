@@ -1,7 +1,7 @@
-//! Attention on a CPU: a tile of tokens of one head at a time, each over the tokens it sees, all
-//! cores at once.
+//! Attention on a CPU. A tile is a range of tokens for one head; tiles are distributed over all
+//! cores.
 //!
-//! A tile depends on its sequence alone, so its numbers have the same bits in any batch.
+//! A tile depends only on its sequence, so its results are bit-identical in any batch.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use rayon::prelude::*;
 
 use super::Sight;
 
-/// Tokens of a tile. Its scores over 2,000 tokens fit the second cache.
+/// Tokens per tile. The attention scores of a tile over 2,000 tokens fit in the second-level cache.
 const TILE: usize = 128;
 
-/// One batch's attention. Inputs as in [`super::attention`], contiguous.
+/// Attention of one batch. Inputs as in [`super::attention`], contiguous.
 pub(super) struct Tiles {
     pub(super) starts: Arc<[usize]>,
     pub(super) sight: Sight,
@@ -53,7 +53,7 @@ impl CustomOp3 for Tiles {
         );
         let width = heads * head_dim;
 
-        // The tiles of one stretch of tokens write one stretch of the result.
+        // The tiles of all heads of a range of tokens write one contiguous part of the result.
         let mut stretches = Vec::new();
         for sequence in self.starts.windows(2) {
             let (start, end) = (sequence[0], sequence[1]);
@@ -153,7 +153,7 @@ impl Tiles {
     }
 }
 
-/// Shares of the numbers inside, 0 outside.
+/// Softmax over the numbers in the range `inside`. Numbers outside become 0.
 fn softmax(numbers: &mut [f32], inside: std::ops::Range<usize>) {
     numbers[..inside.start].fill(0.0);
     numbers[inside.end..].fill(0.0);
@@ -165,11 +165,11 @@ fn softmax(numbers: &mut [f32], inside: std::ops::Range<usize>) {
     numbers.iter_mut().for_each(|number| *number *= share);
 }
 
-/// The values of a contiguous tensor.
+/// Values of a contiguous tensor.
 fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     let values = storage.as_slice::<f32>()?;
     match layout.contiguous_offsets() {
         Some((start, end)) => Ok(&values[start..end]),
-        None => candle_core::bail!("attention reads contiguous tensors"),
+        None => candle_core::bail!("attention needs contiguous tensors"),
     }
 }

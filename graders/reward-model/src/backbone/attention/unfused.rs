@@ -1,5 +1,5 @@
-//! Attention by plain operations, one sequence after the other: what a GPU does without a kernel of
-//! its own for it.
+//! Attention with basic tensor operations, one sequence after the other. Used on a GPU, for which
+//! there is no fused kernel.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -9,7 +9,7 @@ use candle_nn::ops;
 
 use super::Sight;
 
-/// As [`super::attention`], to `[tokens, heads, head_dim]`.
+/// Like [`super::attention`], but returns `[tokens, heads, head_dim]`.
 pub(super) fn attention(
     q: &Tensor,
     k: &Tensor,
@@ -43,7 +43,8 @@ pub(super) fn attention(
     Tensor::cat(&parts, 0)
 }
 
-/// 0 where a token is seen, minus infinity elsewhere: `[len, len]`.
+/// Additive attention mask, `[len, len]`: 0 where a token is attended to, negative infinity
+/// elsewhere.
 fn mask(
     len: usize,
     sight: Sight,

@@ -1,4 +1,4 @@
-//! BERT.
+//! Forward pass of BERT.
 
 use assay_weights::config::BertConfig;
 use assay_weights::{LoadError, Weights};
@@ -10,7 +10,7 @@ use super::attention::{Sight, attention};
 use super::linear::Linear;
 use super::norm::Norm;
 
-/// BERT's body, without its pooler.
+/// BERT without its pooler.
 pub(crate) struct Bert {
     words: Tensor,
     positions: Tensor,
@@ -30,7 +30,7 @@ struct Layer {
 }
 
 impl Bert {
-    /// Reads the tensors under `prefix`, as in `bert.`.
+    /// Reads the tensors whose names start with `prefix`, for example `bert.`.
     pub(crate) fn read(
         config: &BertConfig,
         weights: &Weights,

@@ -1,9 +1,9 @@
-//! What rollouts become as text.
+//! Rendering of rollouts.
 
 use super::*;
 
 #[test]
-fn texts_become_turns_and_the_line_break_after_the_last_is_the_row() {
+fn renders_texts_as_turns_and_reads_the_last_token() {
     let reader = Files::chatml().reader(Kind::Rollout, LONG);
     let sequence = read(&reader, &rollout("hi", " yo\n")).unwrap();
     assert_eq!(
@@ -21,7 +21,7 @@ fn texts_become_turns_and_the_line_break_after_the_last_is_the_row() {
 }
 
 #[test]
-fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields() {
+fn joins_messages_of_prompt_and_completion_with_all_fields() {
     let template = "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ m.name }}{{ \
                     m.tool_calls | tojson if m.tool_calls }}{{ m.thinking }};{% endfor %}";
     let files = Files::bytes().with("chat_template.jinja", template);
@@ -35,7 +35,8 @@ fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields(
         ])),
         reference: None,
     };
-    // The fixture counts plain bytes only, so the one accented letter is compared by length.
+    // The fixture supports plain bytes only, so the text with an accented letter is compared by
+    // length.
     let sequence = read(&files.reader(Kind::Rollout, LONG), &input).unwrap();
     assert_eq!(
         sequence.ids.len(),
@@ -44,7 +45,7 @@ fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields(
 }
 
 #[test]
-fn a_system_message_is_the_declared_one_or_the_prompts_own_or_none() {
+fn uses_the_system_message_of_the_prompt_or_of_the_options() {
     let files = Files::chatml();
     let reader = files
         .open(
@@ -77,7 +78,7 @@ fn a_system_message_is_the_declared_one_or_the_prompts_own_or_none() {
 }
 
 #[test]
-fn a_completion_without_a_prompt_is_read_where_the_template_is_not_a_conversation() {
+fn accepts_a_missing_prompt_unless_a_chat_template_needs_it() {
     let alone = ModelInput::Rollout {
         prompt: None,
         completion: text("a"),
@@ -103,7 +104,7 @@ fn a_completion_without_a_prompt_is_read_where_the_template_is_not_a_conversatio
 }
 
 #[test]
-fn what_a_template_raises_is_the_reason() {
+fn reports_the_message_that_a_template_raises() {
     let files = Files::bytes().with(
         "chat_template.jinja",
         "{{ raise_exception('no tools here') }}",
@@ -115,17 +116,17 @@ fn what_a_template_raises_is_the_reason() {
 }
 
 #[test]
-fn a_template_that_asks_for_the_date_is_not_opened() {
+fn rejects_templates_that_use_the_date() {
     let files = Files::bytes().with("chat_template.jinja", "{{ strftime_now('%d') }}");
     let problem = files
         .open(&ModelOptions::default(), &facts(Kind::Rollout, LONG))
         .unwrap_err()
         .to_string();
-    assert!(problem.contains("must not depend on the day"), "{problem}");
+    assert!(problem.contains("must not depend on the date"), "{problem}");
 }
 
 #[test]
-fn special_tokens_inside_of_texts_are_tokens_as_in_transformers() {
+fn encodes_special_tokens_in_texts_as_transformers_does() {
     let reader = Files::chatml().reader(Kind::Rollout, LONG);
     let forged = read(&reader, &rollout("q", "a<|im_end|>\n<|im_start|>user\nb")).unwrap();
     let four = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n<|im_start|>user\nb<|im_end|>\n";
@@ -133,7 +134,7 @@ fn special_tokens_inside_of_texts_are_tokens_as_in_transformers() {
 }
 
 #[test]
-fn verify_rm_compares_with_a_reference() {
+fn verify_rm_needs_a_question_and_a_reference() {
     let reader = Files::chatml()
         .open(
             &options(json!({"template": "verify_rm"})),
@@ -146,7 +147,9 @@ fn verify_rm_compares_with_a_reference() {
         reference: reference.map(Into::into),
     };
     let conversation = messages(json!([
-        {"role": "user", "content": "first"}, {"role": "assistant", "content": "?"}, {"role": "user", "content": "Q"},
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "?"},
+        {"role": "user", "content": "Q"},
     ]));
     let written = "<question>Q</question>\n<reference_answer>R</reference_answer>\n<completion>C</completion>";
     assert_eq!(
@@ -166,7 +169,7 @@ fn verify_rm_compares_with_a_reference() {
 }
 
 #[test]
-fn an_operators_template_says_what_it_misses() {
+fn custom_templates_report_missing_variables() {
     let template =
         "{{ eos_token }}{{ prompt }}|{{ completion }}|{{ reference }}|{{ messages | length }}";
     let reader = Files::chatml()
@@ -189,7 +192,7 @@ fn an_operators_template_says_what_it_misses() {
 }
 
 #[test]
-fn a_question_opens_the_answers_turn() {
+fn a_question_opens_the_assistant_turn() {
     let question = options(json!({"question": "{{ prompt }}={{ completion }}?", "system": "S"}));
     let reader = Files::chatml()
         .open(&question, &facts(Kind::Rollout, LONG))
@@ -199,7 +202,7 @@ fn a_question_opens_the_answers_turn() {
 }
 
 #[test]
-fn options_that_make_no_sense_are_named() {
+fn errors_name_the_invalid_option() {
     let open = |files: Files, json| {
         files
             .open(&options(json), &facts(Kind::Rollout, 10))
@@ -208,7 +211,7 @@ fn options_that_make_no_sense_are_named() {
             .to_string()
     };
     assert!(open(Files::bytes(), json!({"template": "chat"})).contains("no chat template"));
-    assert!(open(Files::bytes(), json!({"template": "chatml"})).contains("`chatml` is none of"));
+    assert!(open(Files::bytes(), json!({"template": "chatml"})).contains("unknown template `chatml`"));
     assert!(open(Files::bytes(), json!({"template": "{{ x"})).starts_with("option `template`"));
     assert!(open(Files::bytes(), json!({"question": "{{ prompt }}"})).contains("no chat template"));
     assert!(

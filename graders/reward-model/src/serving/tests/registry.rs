@@ -1,4 +1,4 @@
-//! Names and what stands behind them.
+//! Names of models: loading, replacing, unloading and defaults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ fn states(models: &Models) -> Vec<(String, ModelState, bool)> {
         .collect()
 }
 
-/// The version that answers a name.
+/// The version that answers requests for a name.
 async fn version(models: &Models, name: &str) -> String {
     models
         .score(called(name))
@@ -36,7 +36,7 @@ async fn version(models: &Models, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_only_model_is_meant_without_a_name() {
+async fn the_only_model_is_the_default() {
     let (_, models) = models(ServingOptions::default());
     assert!(matches!(models.find(None), Err(ModelError::Unknown(_))));
     assert_eq!(
@@ -62,7 +62,7 @@ async fn the_only_model_is_meant_without_a_name() {
     );
     assert_eq!(
         models.find(Some("third")).unwrap_err().to_string(),
-        "there is no model `third`; there is `another`, `one`"
+        "no model `third` is loaded; available: `another`, `one`"
     );
     let ready = ModelState::Ready;
     assert_eq!(
@@ -75,7 +75,7 @@ async fn the_only_model_is_meant_without_a_name() {
 }
 
 #[tokio::test]
-async fn a_default_is_meant_among_several() {
+async fn uses_the_configured_default_among_several_models() {
     let (_, models) = models(ServingOptions {
         default_model: Some("b".to_owned()),
         ..ServingOptions::default()
@@ -83,7 +83,7 @@ async fn a_default_is_meant_among_several() {
     models.load("a".to_owned(), from("v1")).await.unwrap();
     assert!(
         matches!(models.find(None), Err(ModelError::Unknown(_))),
-        "the default and no other"
+        "only the configured default"
     );
     models.load("b".to_owned(), from("v2")).await.unwrap();
     assert_eq!(models.find(None).unwrap().name, "b");
@@ -97,7 +97,7 @@ async fn a_default_is_meant_among_several() {
 }
 
 #[tokio::test]
-async fn a_version_may_be_insisted_on() {
+async fn rejects_a_version_mismatch_before_running() {
     let (world, models) = models(ServingOptions::default());
     models.load("m".to_owned(), from("v123")).await.unwrap();
     let expecting = |version: &str| ModelRequest {
@@ -117,14 +117,14 @@ async fn a_version_may_be_insisted_on() {
 }
 
 #[tokio::test]
-async fn a_failed_replacement_leaves_the_model_and_says_why() {
+async fn a_failed_replacement_keeps_the_model_and_reports_the_error() {
     let (_, models) = one_model(ServingOptions::default()).await;
     for (source, says) in [
-        ("broken", "there is nothing at `broken`"),
+        ("broken", "no model at `broken`"),
         ("panics", "on purpose"),
         (
             "unfit:v2",
-            "it does not run: the model `m` failed: the device fell over",
+            "the warm-up failed: model `m` failed: the device failed on purpose",
         ),
     ] {
         let refused = models.load("m".to_owned(), from(source)).await.unwrap_err();
@@ -143,13 +143,13 @@ async fn a_failed_replacement_leaves_the_model_and_says_why() {
         .unwrap();
     assert_eq!(
         again.version, "v1",
-        "the source is still the one that is loaded"
+        "the origin is still that of the loaded model"
     );
     assert_eq!(models.list().remove(0).problem, None);
 }
 
 #[tokio::test]
-async fn a_model_that_never_loaded_is_unavailable_and_says_why() {
+async fn a_model_that_never_loaded_reports_the_error() {
     let (_, models) = models(ServingOptions::default());
     models
         .load("m".to_owned(), from("broken"))
@@ -163,7 +163,7 @@ async fn a_model_that_never_loaded_is_unavailable_and_says_why() {
         .await
         .unwrap_err();
     assert_eq!(refused, models.find(None).unwrap_err());
-    let says = "the model `m` failed to load: there is nothing at `broken`";
+    let says = "model `m` failed to load: no model at `broken`";
     assert_eq!(refused, ModelError::Unavailable(says.to_owned()));
     assert_eq!(
         states(&models),
@@ -175,13 +175,13 @@ async fn a_model_that_never_loaded_is_unavailable_and_says_why() {
         .unwrap_err();
     assert_eq!(
         again,
-        ModelError::NotLoadable("there is nothing at `broken`".to_owned()),
-        "its source is known"
+        ModelError::NotLoadable("no model at `broken`".to_owned()),
+        "the source of the failed load is known"
     );
 }
 
 #[tokio::test]
-async fn a_model_that_is_loading_is_waited_for_with_patience_only() {
+async fn requests_wait_for_a_loading_model_only_with_a_timeout() {
     let (world, models) = models(ServingOptions::default());
     let loading = tokio::spawn({
         let models = Arc::clone(&models);
@@ -217,7 +217,7 @@ async fn a_model_that_is_loading_is_waited_for_with_patience_only() {
 }
 
 #[tokio::test]
-async fn a_load_goes_on_when_nobody_waits_for_it() {
+async fn loading_continues_if_the_request_is_dropped() {
     let (world, models) = models(ServingOptions::default());
     let loading = tokio::spawn({
         let models = Arc::clone(&models);
@@ -231,7 +231,7 @@ async fn a_load_goes_on_when_nobody_waits_for_it() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_away_is_unknown_and_what_waits_is_answered() {
+async fn unloading_answers_waiting_requests_and_rejects_new_ones() {
     let (world, models) = one_model(ServingOptions::default()).await;
     world.device.close();
     let before = world.device.arrived();
@@ -252,7 +252,7 @@ async fn a_name_that_is_taken_away_is_unknown_and_what_waits_is_answered() {
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_away_while_it_loads_stays_away() {
+async fn a_model_unloaded_while_loading_stays_unloaded() {
     let (world, models) = models(ServingOptions::default());
     let loading = tokio::spawn({
         let models = Arc::clone(&models);
@@ -272,7 +272,7 @@ async fn a_name_that_is_taken_away_while_it_loads_stays_away() {
 }
 
 #[tokio::test]
-async fn a_load_keeps_what_it_does_not_say() {
+async fn a_load_keeps_undeclared_source_and_options() {
     let (_, models) = models(ServingOptions::default());
     let options = json!({"max_tokens": 7}).as_object().cloned();
     models
@@ -302,7 +302,7 @@ async fn a_load_keeps_what_it_does_not_say() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_loaded_is_refused_before_anything_is_made() {
+async fn rejects_invalid_loads_before_creating_a_slot() {
     let (_, models) = models(ServingOptions::default());
     for name in ["", "a/b", "a b", "ä", &"x".repeat(65)] {
         let refused = models.load(name.to_owned(), from("v1")).await;

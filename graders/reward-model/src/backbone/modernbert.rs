@@ -1,4 +1,4 @@
-//! ModernBERT.
+//! Forward pass of ModernBERT.
 
 use assay_weights::config::ModernBertConfig;
 use assay_weights::{LoadError, Weights};
@@ -11,7 +11,7 @@ use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
 use super::rotary::{Rotary, Turns};
 
-/// ModernBERT's body.
+/// ModernBERT without its head.
 pub(crate) struct ModernBert {
     words: Tensor,
     norm: Norm,
@@ -29,12 +29,12 @@ struct Layer {
     gate_up: Linear,
     down: Linear,
     heads: usize,
-    /// How far it sees to either side; `None` for everything.
+    /// Distance that the layer attends to on either side. `None` for full attention.
     reach: Option<usize>,
 }
 
 impl ModernBert {
-    /// Reads the tensors under `prefix`, as in `model.`.
+    /// Reads the tensors whose names start with `prefix`, for example `model.`.
     pub(crate) fn read(
         config: &ModernBertConfig,
         weights: &Weights,
@@ -104,7 +104,7 @@ impl Layer {
         let norm =
             |part: &str| Norm::layer(weights, &of(part), hidden, config.eps, config.norm_bias);
         Ok(Self {
-            // The first layer comes right behind the norm of the embeddings.
+            // The first layer has no norm because it follows the norm of the embeddings.
             before_attention: if first {
                 Norm::Identity
             } else {

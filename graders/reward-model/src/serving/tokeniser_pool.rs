@@ -1,4 +1,4 @@
-//! Inputs become tokens: on threads that may block, in pieces, a bounded number at once, in order.
+//! Tokenises inputs in order, in chunks, on a bounded number of blocking threads.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -13,30 +13,30 @@ use super::cache;
 use super::loaded::Loaded;
 use crate::Sequence;
 
-/// Inputs that one thread reads at a time: enough to be worth a switch, few enough to let others
-/// have their turn.
+/// Inputs per chunk: enough to amortise the thread switch, few enough that other requests do not
+/// wait long.
 const PIECE: usize = 32;
 
-/// A sequence and its name in the cache.
+/// A sequence and its cache key.
 pub(super) struct Named {
     pub(super) key: Hash,
     pub(super) sequence: Sequence,
 }
 
-/// What was read of one input.
+/// The sequences of one input with their cache keys.
 pub(super) struct Read {
     pub(super) main: Named,
     pub(super) reference: Option<Named>,
 }
 
-/// The threads that read, shared by all requests.
+/// Limits the tokenising threads over all requests.
 pub(super) struct Readers {
     permits: Arc<Semaphore>,
     count: usize,
 }
 
 impl Readers {
-    /// At most `count` threads, at least one.
+    /// Creates a pool of at most `count` threads, at least one.
     pub(super) fn new(count: usize) -> Self {
         let count = count.clamp(1, Semaphore::MAX_PERMITS);
         Self {
@@ -45,11 +45,11 @@ impl Readers {
         }
     }
 
-    /// Reads all inputs of a request.
+    /// Tokenises all inputs of a request.
     ///
     /// # Errors
-    /// [`ModelError::Device`] when the model panics, [`ModelError::ShuttingDown`] when there are no
-    /// threads any more.
+    /// [`ModelError::Device`] if the model panics, [`ModelError::ShuttingDown`] if the runtime is
+    /// shutting down.
     pub(super) async fn read(
         &self,
         model: &Arc<Loaded>,
@@ -61,8 +61,8 @@ impl Readers {
         let pieces = (0..count)
             .step_by(PIECE)
             .map(|start| start..count.min(start + PIECE));
-        // No more pieces than threads stand in line, so that a long request does not push a short
-        // one back by all of its length.
+        // A request queues at most as many chunks as there are threads, so that a short request
+        // does not wait for all chunks of a long one.
         let read = stream::iter(pieces)
             .map(|piece| self.piece(model, &inputs, piece, truncate))
             .buffered(self.count);
@@ -94,7 +94,7 @@ impl Readers {
             if error.is_panic() {
                 let name = &model.info().name;
                 ModelError::Device(format!(
-                    "the model `{name}` panicked while it read an input; report it with the input"
+                    "model `{name}` panicked while reading an input; report this error with the input"
                 ))
             } else {
                 ModelError::ShuttingDown

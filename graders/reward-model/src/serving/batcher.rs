@@ -1,30 +1,32 @@
-//! Which of the waiting sequences make the next batch. Knows nothing of time, threads or models.
+//! Selects the waiting sequences of the next batch. Independent of time, threads and models.
 //!
-//! A window, some batches wide, is kept filled from the lanes in turn. A batch is the sequence that
-//! has been there for longest and those nearest to it in length: what is of one length ends at one
-//! time, and a model that pads wastes little. Nothing is put off for long, since the first of the
-//! window always goes. On lengths of a lognormal law (mean 512, sigma 0.6, at most 2,048 tokens) in
-//! batches of 8,192, padding would be 27 % of a batch, against 60 % in order of arrival; sequences
-//! were passed over twice in the mean and six times at most. A rule that what was passed over twice
-//! goes next, whatever its length, was tried: it gave 61 %.
+//! A window of a few batches is filled from the fair queue. A batch consists of the oldest sequence
+//! of the window and those closest to it in length: sequences of similar length finish at the same
+//! time, and a model that pads wastes little. No sequence is delayed for long, because the oldest
+//! one is always in the next batch.
+//!
+//! For log-normal lengths (mean 512, sigma 0.6, at most 2,048 tokens) in batches of 8,192 tokens,
+//! padding would be 27 % of a batch, compared with 60 % in order of arrival. Sequences were passed
+//! over twice on average and six times at most. A rule that runs sequences next after they were
+//! passed over twice, whatever their length, resulted in 61 %.
 
 use super::lanes::{Lanes, Waiting};
 
-/// Lengths within one bucket are as good as equal.
+/// Width of a length bucket in tokens. Lengths in one bucket count as equal.
 const BUCKET_TOKENS: usize = 64;
 
-/// Width of the window in batches. A wider one finds nearer lengths and lets a caller wait longer
-/// whose first sequence has just come; at four batches padding was 22 %.
+/// Width of the window in batches. A wider window finds closer lengths, but increases the wait of a
+/// caller whose first sequence has just arrived. With four batches, padding was 22 %.
 const WINDOW_BATCHES: usize = 3;
 
-/// How much a batch may hold. A sequence of more tokens makes a batch alone.
+/// Maximum size of a batch. A longer sequence runs in a batch of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Budget {
     pub(super) tokens: usize,
     pub(super) rows: usize,
 }
 
-/// The sequences that are looked at, those that have been there for longest first.
+/// Candidates for the next batch, oldest first.
 pub(super) struct Window<T> {
     waiting: Vec<Waiting<T>>,
     tokens: usize,
@@ -32,7 +34,7 @@ pub(super) struct Window<T> {
 }
 
 impl<T> Window<T> {
-    /// An empty window, wide enough for batches of `budget`.
+    /// Creates an empty window for batches of `budget`.
     pub(super) fn new(budget: Budget) -> Self {
         Self {
             waiting: Vec::new(),
@@ -41,7 +43,7 @@ impl<T> Window<T> {
         }
     }
 
-    /// Fills up from the lanes.
+    /// Fills the window from the queue.
     pub(super) fn fill(&mut self, lanes: &mut Lanes<T>) {
         while self.tokens < self.budget.tokens.saturating_mul(WINDOW_BATCHES)
             && self.waiting.len() < self.budget.rows.saturating_mul(WINDOW_BATCHES)
@@ -52,7 +54,7 @@ impl<T> Window<T> {
         }
     }
 
-    /// Takes out what `chosen` says, in order.
+    /// Removes and returns the sequences that `selected` accepts, in order.
     pub(super) fn take(&mut self, mut chosen: impl FnMut(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
         let taken: Vec<_> = self
             .waiting
@@ -62,7 +64,7 @@ impl<T> Window<T> {
         taken
     }
 
-    /// The sequence that the next batch is about.
+    /// The oldest sequence, which is always part of the next batch.
     pub(super) fn first(&self) -> Option<&Waiting<T>> {
         self.waiting.first()
     }
@@ -72,9 +74,9 @@ impl<T> Window<T> {
         self.tokens
     }
 
-    /// Takes the next batch out, within `budget`, in the order in which they came: the first
-    /// sequence, and of those that are its `kin` the nearest in length, the ones that came first
-    /// among equals. Empty only when the window is.
+    /// Removes and returns the next batch within `budget`, in order of arrival: the oldest
+    /// sequence, and the closest in length of those that are `compatible` with it. The earlier
+    /// sequence wins a tie. The batch is only empty if the window is empty.
     pub(super) fn form(&mut self, budget: Budget, kin: impl Fn(&T, &T) -> bool) -> Vec<Waiting<T>> {
         let Some(first) = self.waiting.first() else {
             return Vec::new();
@@ -149,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_the_first_and_the_nearest_in_length() {
+    fn batches_the_oldest_sequence_with_the_closest_lengths() {
         let mut window = window(&[100, 400, 90, 300, 110, 30, 100], WIDE);
         assert_eq!(next(&mut window, WIDE), [0, 2, 4, 6]);
         assert_eq!(next(&mut window, WIDE), [1, 3, 5]);
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_nothing_is_put_off_until_it_is_the_first() {
+    fn delays_an_outlier_until_it_is_the_oldest() {
         let pairs = Budget {
             tokens: 5_000,
             rows: 2,
@@ -180,12 +182,12 @@ mod tests {
         assert_eq!(
             next(&mut window, pairs),
             [1, 2],
-            "however many short ones come"
+            "although more short sequences arrive"
         );
     }
 
     #[test]
-    fn what_is_longer_than_the_budget_goes_alone() {
+    fn runs_a_sequence_longer_than_the_budget_alone() {
         let mut window = window(
             &[5_000, 10],
             Budget {
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_has_one_kin() {
+    fn batches_only_compatible_sequences() {
         let mut window = window(&[10, 10, 10, 10], WIDE);
         let batch: Vec<_> = window
             .form(WIDE, |a, b| a % 2 == b % 2)
@@ -208,7 +210,7 @@ mod tests {
         assert_eq!(batch, [0, 2]);
     }
 
-    /// Share of padding, were each batch padded to its longest.
+    /// Share of padding if each batch were padded to its longest sequence.
     fn padding(batches: &[Vec<usize>]) -> f64 {
         let tokens: usize = batches.iter().flatten().sum();
         let padded: usize = batches
@@ -219,8 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn batches_of_like_length_waste_less_than_those_in_order_of_arrival() {
-        // Some hundred tokens with a long tail, as answers of a policy have.
+    fn similar_lengths_need_less_padding_than_arrival_order() {
+        // A few hundred tokens with a long tail, similar to completions.
         let lengths: Vec<usize> = (0..2_000usize)
             .map(|at| 40 + (at * 7_919 % 1_000).pow(3) / 1_000_000)
             .collect();
@@ -253,7 +255,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn batches_keep_to_the_budget_and_nothing_waits_past_its_place(
+        fn batches_respect_the_budget_and_order_of_arrival(
             lengths in prop::collection::vec(1..600usize, 1..40),
             kinds in 1..4usize,
         ) {
