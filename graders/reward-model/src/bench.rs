@@ -112,38 +112,38 @@ pub fn bench(bench: &Bench, compute: &Compute) -> Result<BenchReport, LoadError>
         Subject::Directory(path) => {
             let directory = Directory::open(path)?;
             let weights = directory.weights(compute.device(), dtype)?;
-            let outline = Outline::look(&directory, &weights, &options)?;
+            let outline = Outline::detect(&directory, &weights, &options)?;
             (weights, outline)
         }
         Subject::Shape(name) => {
             let config = shapes::config(name)?;
             let weights = Weights::synthetic(synthetic::tensors(&config)?, compute.device(), dtype);
-            let outline = Outline::of(config, &weights, &options, false, None)?;
+            let outline = Outline::from_config(config, &weights, &options, false, None)?;
             (weights, outline)
         }
     };
-    let longest = outline.max_tokens;
-    let vocabulary = outline.body.vocabulary();
+    let max_tokens = outline.max_tokens;
+    let vocabulary = outline.backbone.vocabulary();
     let body_parameters = weights.parameters() - weights.embedding_parameters();
     let network = Network::read(outline, &weights, &options, &[])?;
     drop(weights);
     let mut report = BenchReport {
         device: compute.name(),
         threads: compute.threads(),
-        dtype: crate::compute::word(dtype),
+        dtype: crate::compute::dtype_name(dtype),
         body_parameters,
         load_seconds: seconds_since(&clock, started),
         rows: Vec::new(),
     };
     for lengths in &bench.lengths {
         if let Lengths::Fixed(length) = lengths
-            && *length > longest
+            && *length > max_tokens
         {
             return Err(LoadError::new(format!(
-                "length {length} exceeds the maximum of {longest} tokens of the model"
+                "length {length} exceeds the maximum of {max_tokens} tokens of the model"
             )));
         }
-        let sequences = sequences(*lengths, bench.tokens, longest, vocabulary);
+        let sequences = sequences(*lengths, bench.tokens, max_tokens, vocabulary);
         report.rows.push(row(
             bench,
             *lengths,
@@ -168,11 +168,11 @@ fn row(
     clock: &SystemClock,
 ) -> Result<BenchRow, LoadError> {
     let batches = batches(sequences, bench.batch_tokens);
-    let mut said = Vec::new();
+    let mut outputs = Vec::new();
     let mut times = Vec::new();
     for round in 0..=bench.rounds.max(1) {
         let started = clock.monotonic();
-        said = batches
+        outputs = batches
             .iter()
             .map(|batch| compute.run(|| network.run(batch)))
             .collect::<Result<Vec<_>, _>>()?
@@ -186,7 +186,7 @@ fn row(
     // Check a few sequences only: a whole round would double the time.
     let mut invariant = true;
     for at in (0..sequences.len()).step_by(sequences.len().div_ceil(8).max(1)) {
-        invariant &= compute.run(|| network.run(&[&sequences[at]]))?.first() == said.get(at);
+        invariant &= compute.run(|| network.run(&[&sequences[at]]))?.first() == outputs.get(at);
     }
     let tokens: usize = sequences.iter().map(Sequence::len).sum();
     let padded: usize = batches
@@ -222,13 +222,13 @@ fn seconds_since(clock: &SystemClock, started: Duration) -> f64 {
 /// Splits sequences into batches in order, each filled up to `tokens`.
 fn batches(sequences: &[Sequence], tokens: usize) -> Vec<Vec<&Sequence>> {
     let mut batches: Vec<Vec<&Sequence>> = Vec::new();
-    let mut room = 0;
+    let mut budget = 0;
     for sequence in sequences {
-        if sequence.len() > room || batches.is_empty() {
+        if sequence.len() > budget || batches.is_empty() {
             batches.push(Vec::new());
-            room = tokens;
+            budget = tokens;
         }
-        room = room.saturating_sub(sequence.len());
+        budget = budget.saturating_sub(sequence.len());
         if let Some(batch) = batches.last_mut() {
             batch.push(sequence);
         }
@@ -243,7 +243,12 @@ fn batches(sequences: &[Sequence], tokens: usize) -> Vec<Vec<&Sequence>> {
     clippy::cast_sign_loss,
     reason = "lengths are small"
 )]
-fn sequences(lengths: Lengths, tokens: usize, longest: usize, vocabulary: usize) -> Vec<Sequence> {
+fn sequences(
+    lengths: Lengths,
+    tokens: usize,
+    max_tokens: usize,
+    vocabulary: usize,
+) -> Vec<Sequence> {
     let mut state = 0x2545_F491_4F6C_DD1Du64;
     let mut draw = move || {
         state ^= state << 13;
@@ -265,7 +270,7 @@ fn sequences(lengths: Lengths, tokens: usize, longest: usize, vocabulary: usize)
                 ((256.0 * (0.6 * normal - 0.18).exp()) as usize).clamp(8, 2_048)
             }
         };
-        let length = length.clamp(1, longest);
+        let length = length.clamp(1, max_tokens);
         total += length;
         sequences.push(Sequence::whole(
             (0..length)

@@ -11,7 +11,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 pub struct Compute {
     device: Device,
     threads: Arc<ThreadPool>,
-    number: usize,
+    index: usize,
 }
 
 impl Compute {
@@ -21,17 +21,18 @@ impl Compute {
     /// The device does not exist, this binary was built without support for it, or the threads
     /// cannot be started.
     pub fn open(name: &str, threads: usize) -> Result<Self, LoadError> {
-        let (device, number) = device(name)?;
+        let (device, index) = device(name)?;
         let pool = ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|at| format!("assay-model-{at}"))
             .build();
-        let threads =
-            pool.map_err(|error| LoadError::new(format!("cannot start the threads of the model: {error}")))?;
+        let threads = pool.map_err(|error| {
+            LoadError::new(format!("cannot start the threads of the model: {error}"))
+        })?;
         Ok(Self {
             device,
             threads: Arc::new(threads),
-            number,
+            index,
         })
     }
 
@@ -41,7 +42,7 @@ impl Compute {
         if self.device.is_cpu() {
             "cpu".to_owned()
         } else {
-            format!("cuda:{}", self.number)
+            format!("cuda:{}", self.index)
         }
     }
 
@@ -85,12 +86,12 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
     if name == "cpu" {
         return Ok((Device::Cpu, 0));
     }
-    let number = match name.split_once(':') {
+    let index = match name.split_once(':') {
         None if name == "cuda" => Some(0),
-        Some(("cuda", number)) => number.parse().ok(),
+        Some(("cuda", index)) => index.parse().ok(),
         _ => None,
     };
-    let Some(number) = number else {
+    let Some(index) = index else {
         return Err(LoadError::new(format!(
             "invalid device `{name}`: use `cpu` or `cuda:N`"
         )));
@@ -101,14 +102,17 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
         );
         return Err(LoadError::new(message));
     }
-    let device = Device::new_cuda(number).map_err(|error| {
-        LoadError::new(format!("cannot open device `{name}`: {}", first_line(&error)))
+    let device = Device::new_cuda(index).map_err(|error| {
+        LoadError::new(format!(
+            "cannot open device `{name}`: {}",
+            first_line(&error)
+        ))
     })?;
-    Ok((device, number))
+    Ok((device, index))
 }
 
 /// Name of a data type, as options write it.
-pub(crate) fn word(dtype: DType) -> &'static str {
+pub(crate) fn dtype_name(dtype: DType) -> &'static str {
     match dtype {
         DType::BF16 => "bf16",
         DType::F16 => "f16",

@@ -5,7 +5,7 @@ use std::ops::Range;
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
 
-use crate::ReaderError;
+use crate::InputReaderError;
 
 /// A rendered rollout, and the byte ranges that come from the prompt if the template keeps them.
 pub type Rendered = (String, Option<Vec<Range<usize>>>);
@@ -19,6 +19,6 @@ pub fn render(
     template: &str,
     prompt: &Completion,
     completion: &Completion,
-) -> Result<Result<Rendered, Refusal>, ReaderError> {
+) -> Result<Result<Rendered, Refusal>, InputReaderError> {
     crate::text::render(template, prompt, completion)
 }

@@ -6,8 +6,8 @@
 //! `network.rs` (`backbone/`, then `head/`) and `normalise.rs`. `model.rs` loads a model from its
 //! directory. `grader/` grades tasks with the models.
 
-pub mod bench;
 mod backbone;
+pub mod bench;
 mod compute;
 #[doc(hidden)]
 pub mod fuzzing;
@@ -31,5 +31,7 @@ pub use model::RewardModel;
 pub use options::{FILE, ModelOptions};
 pub use pooling::Pooling;
 pub use sequence::{Rows, Sequence};
-pub use serving::{Judged, Loader, METRICS, Model, Models, Reading, RunError, ServingOptions};
-pub use text::{Facts, Kind, Reader, ReaderError, Steps};
+pub use serving::{
+    Loader, METRICS, Model, Models, RewardScore, RunError, ServingOptions, TokenisedInput,
+};
+pub use text::{InputKind, InputReader, InputReaderError, ModelProperties, StepMarkers};

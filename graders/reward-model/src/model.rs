@@ -8,21 +8,21 @@ use assay_core::reward_model::{ModelInfo, ModelInput, Readout, Refusal, Truncate
 use assay_weights::config::{Family, Fields};
 use assay_weights::{Directory, LoadError, first_line};
 
-use crate::head::{Meaning, cosine};
+use crate::head::{OutputKind, cosine};
 use crate::network::{Network, Outline};
 use crate::normalise::Normalise;
 use crate::pooling::Pooling;
-use crate::serving::{Judged, Model, Reading, RunError};
-use crate::text::{Facts, Kind, Reader};
+use crate::serving::{Model, RewardScore, RunError, TokenisedInput};
+use crate::text::{InputKind, InputReader, ModelProperties};
 use crate::{Compute, FILE, ModelOptions, Rows, Sequence, compute};
 
 /// A model in memory.
 pub struct RewardModel {
     info: Arc<ModelInfo>,
-    reader: Reader,
+    reader: InputReader,
     network: Network,
     compute: Compute,
-    meaning: Meaning,
+    output_kind: OutputKind,
     /// Indices of the labels that mean a pass.
     positive: Vec<usize>,
     normalise: Normalise,
@@ -49,51 +49,51 @@ impl RewardModel {
         };
         let dtype = compute.dtype(options.dtype.as_deref())?;
         let weights = directory.weights(compute.device(), dtype)?;
-        let outline = Outline::look(&directory, &weights, &options)?;
-        let meaning = outline.found.meaning;
+        let outline = Outline::detect(&directory, &weights, &options)?;
+        let output_kind = outline.head.output_kind;
         let fields = Fields(&outline.config);
-        let facts = Facts {
-            kind: kind(outline.body.family(), meaning),
-            pooling: usual_pooling(&directory, outline.body.family(), meaning, fields)?,
+        let properties = ModelProperties {
+            kind: input_kind(outline.backbone.family(), output_kind),
+            pooling: default_pooling(&directory, outline.backbone.family(), output_kind, fields)?,
             pad: fields.id("pad_token_id"),
             max_tokens: outline.max_tokens,
-            vocabulary: outline.body.vocabulary(),
+            vocabulary: outline.backbone.vocabulary(),
         };
-        let reader = Reader::open(path, &options, &facts)
+        let reader = InputReader::open(path, &options, &properties)
             .map_err(|error| LoadError::new(error.to_string()))?;
-        let labels = match meaning {
-            Meaning::Labels => options.labels.clone(),
-            Meaning::Classes if !options.labels.is_empty() => options.labels.clone(),
-            Meaning::Classes => fields.labels(),
-            Meaning::Scalar | Meaning::Steps | Meaning::Embedding => Vec::new(),
+        let labels = match output_kind {
+            OutputKind::Labels => options.labels.clone(),
+            OutputKind::Classes if !options.labels.is_empty() => options.labels.clone(),
+            OutputKind::Classes => fields.labels(),
+            OutputKind::Scalar | OutputKind::Steps | OutputKind::Embedding => Vec::new(),
         };
-        if meaning == Meaning::Classes && labels.len() != outline.found.outputs {
-            let (named, there) = (labels.len(), outline.found.outputs);
+        if output_kind == OutputKind::Classes && labels.len() != outline.head.outputs {
+            let (declared, classes) = (labels.len(), outline.head.outputs);
             return Err(LoadError::new(format!(
                 "option `labels` has {declared} entries, but the head has {classes} classes"
             )));
         }
         if !options.labels.is_empty() && labels.is_empty() {
-            let head = meaning.word();
+            let head = output_kind.as_str();
             return Err(LoadError::new(format!(
                 "option `labels` applies to classes and label tokens, but the output of the head is `{head}`"
             )));
         }
-        let positive = places(&options.positive, &labels)?;
-        if meaning == Meaning::Labels && positive.is_empty() {
+        let positive = label_indices(&options.positive, &labels)?;
+        if output_kind == OutputKind::Labels && positive.is_empty() {
             return Err(LoadError::new(
                 "option `positive` is missing; declare at least one of `labels` that means a pass",
             ));
         }
-        let ids = match meaning {
-            Meaning::Labels => labels
+        let ids = match output_kind {
+            OutputKind::Labels => labels
                 .iter()
                 .map(|label| reader.token_id(label))
                 .collect::<Result<Vec<u32>, _>>(),
             _ => Ok(Vec::new()),
         };
         let ids = ids.map_err(|error| LoadError::new(error.to_string()))?;
-        let normalise = Normalise::declared(&options, &outline.config, meaning)?;
+        let normalise = Normalise::declared(&options, &outline.config, output_kind)?;
         let info = ModelInfo {
             name: name.to_owned(),
             version: directory.version(&weights, &options)?,
@@ -103,21 +103,21 @@ impl RewardModel {
                 .and_then(|names| names.first().copied())
                 .unwrap_or_default()
                 .to_owned(),
-            head: meaning.word(),
-            pooling: if meaning == Meaning::Steps {
+            head: output_kind.as_str(),
+            pooling: if output_kind == OutputKind::Steps {
                 "steps".to_owned()
             } else {
                 reader.pooling().to_string()
             },
-            scale: meaning.scale(),
-            normalise: normalise.word(),
+            scale: output_kind.scale(),
+            normalise: normalise.as_str(),
             labels,
             template: reader.name(),
             parameters: weights.parameters(),
-            hidden: outline.body.hidden(),
-            layers: outline.body.layers(),
+            hidden: outline.backbone.hidden(),
+            layers: outline.backbone.layers(),
             max_tokens: reader.max_tokens(),
-            dtype: compute::word(dtype),
+            dtype: compute::dtype_name(dtype),
             device: compute.name(),
             loaded_us,
         };
@@ -127,7 +127,7 @@ impl RewardModel {
             reader,
             network,
             compute: compute.clone(),
-            meaning,
+            output_kind,
             positive,
             normalise,
         })
@@ -138,7 +138,7 @@ impl RewardModel {
         (!self.positive.is_empty()).then(|| {
             self.positive
                 .iter()
-                .filter_map(|place| probabilities.get(*place))
+                .filter_map(|index| probabilities.get(*index))
                 .sum::<f32>()
                 .min(1.0)
         })
@@ -164,7 +164,7 @@ impl Model for RewardModel {
         &self.info
     }
 
-    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Reading, Refusal> {
+    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<TokenisedInput, Refusal> {
         let main = self.reader.read(input, truncate)?;
         let ModelInput::Rollout {
             prompt,
@@ -172,13 +172,13 @@ impl Model for RewardModel {
             ..
         } = input
         else {
-            return Ok(Reading {
+            return Ok(TokenisedInput {
                 main,
                 reference: None,
             });
         };
-        let beside = match (self.meaning, self.normalise) {
-            (Meaning::Embedding, _) => Some(ModelInput::Text(Arc::clone(reference))),
+        let reference_input = match (self.output_kind, self.normalise) {
+            (OutputKind::Embedding, _) => Some(ModelInput::Text(Arc::clone(reference))),
             (_, Normalise::Relative) => Some(ModelInput::Rollout {
                 prompt: prompt.clone(),
                 completion: Completion::Text(Arc::clone(reference)),
@@ -186,15 +186,15 @@ impl Model for RewardModel {
             }),
             _ => None,
         };
-        let reference = beside
+        let reference = reference_input
             .map(|input| self.reader.read(&input, truncate))
             .transpose()?;
-        Ok(Reading { main, reference })
+        Ok(TokenisedInput { main, reference })
     }
 
     fn run(&self, batch: &[&Sequence]) -> Result<Vec<Readout>, RunError> {
-        let said = self.compute.run(|| self.network.run(batch));
-        said.map_err(|error| {
+        let result = self.compute.run(|| self.network.run(batch));
+        result.map_err(|error| {
             let text = first_line(&error);
             if text.to_lowercase().contains("out of memory") || text.contains("OUT_OF_MEMORY") {
                 RunError::OutOfMemory
@@ -204,12 +204,12 @@ impl Model for RewardModel {
         })
     }
 
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged {
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore {
         let raw = self.raw(readout, reference);
-        let beside = reference.and_then(|reference| self.raw(reference, None));
-        Judged {
+        let reference_raw = reference.and_then(|reference| self.raw(reference, None));
+        RewardScore {
             raw,
-            score: raw.and_then(|raw| self.normalise.score(raw, beside)),
+            score: raw.and_then(|raw| self.normalise.score(raw, reference_raw)),
         }
     }
 
@@ -243,25 +243,25 @@ impl RewardModel {
     }
 }
 
-fn kind(family: Family, meaning: Meaning) -> Kind {
-    match (family, meaning) {
-        (_, Meaning::Steps) => Kind::Steps,
-        (_, Meaning::Embedding) => Kind::Embedding,
-        (Family::Decoder, _) => Kind::Rollout,
-        (Family::Bert | Family::ModernBert, _) => Kind::Pair,
+fn input_kind(family: Family, output_kind: OutputKind) -> InputKind {
+    match (family, output_kind) {
+        (_, OutputKind::Steps) => InputKind::Steps,
+        (_, OutputKind::Embedding) => InputKind::Embedding,
+        (Family::Decoder, _) => InputKind::Rollout,
+        (Family::Bert | Family::ModernBert, _) => InputKind::Pair,
     }
 }
 
 /// Default pooling, used unless an option declares another.
-fn usual_pooling(
+fn default_pooling(
     directory: &Directory,
     family: Family,
-    meaning: Meaning,
+    output_kind: OutputKind,
     fields: Fields<'_>,
 ) -> Result<Pooling, LoadError> {
-    match (family, meaning) {
+    match (family, output_kind) {
         (Family::Decoder, _) => Ok(Pooling::Last),
-        (_, Meaning::Embedding) => sentence_pooling(directory),
+        (_, OutputKind::Embedding) => sentence_pooling(directory),
         (Family::ModernBert, _) if fields.text("classifier_pooling") == Some("mean") => {
             Ok(Pooling::Mean)
         }
@@ -299,18 +299,18 @@ fn sentence_pooling(directory: &Directory) -> Result<Pooling, LoadError> {
 }
 
 /// Indices of the labels `some` in `all`, sorted.
-fn places(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
-    let place = |name: &String| {
-        let place = all.iter().position(|label| label == name);
-        place.ok_or_else(|| {
+fn label_indices(some: &[String], all: &[String]) -> Result<Vec<usize>, LoadError> {
+    let index = |name: &String| {
+        let index = all.iter().position(|label| label == name);
+        index.ok_or_else(|| {
             LoadError::new(format!(
                 "option `positive` names `{name}`, which is not one of the labels {}",
                 all.join(", ")
             ))
         })
     };
-    let mut places = some.iter().map(place).collect::<Result<Vec<_>, _>>()?;
-    places.sort_unstable();
-    places.dedup();
-    Ok(places)
+    let mut indices = some.iter().map(index).collect::<Result<Vec<_>, _>>()?;
+    indices.sort_unstable();
+    indices.dedup();
+    Ok(indices)
 }

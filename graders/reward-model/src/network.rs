@@ -6,59 +6,65 @@ use assay_weights::{Directory, LoadError, Weights};
 use candle_core::{DType, Device, Result, Tensor};
 use serde_json::Value;
 
-use crate::body::{Body, Packed};
+use crate::backbone::{Backbone, Packed};
 use crate::head::Head;
-use crate::head::detect::Found;
+use crate::head::detect::DetectedHead;
 use crate::{ModelOptions, Rows, Sequence};
 
 /// Properties of a network, determined before its tensors are read.
 pub(crate) struct Outline {
     pub(crate) config: Value,
-    pub(crate) body: BackboneConfig,
-    pub(crate) found: Found,
+    pub(crate) backbone: BackboneConfig,
+    pub(crate) head: DetectedHead,
     /// Maximum sequence length, in tokens.
     pub(crate) max_tokens: usize,
 }
 
 impl Outline {
     /// Reads the configuration and detects the head from options and names of tensors.
-    pub(crate) fn look(
+    pub(crate) fn detect(
         directory: &Directory,
         weights: &Weights,
         options: &ModelOptions,
     ) -> std::result::Result<Self, LoadError> {
-        let unit = sentence_modules(directory)?;
+        let unit_length = sentence_modules(directory)?;
         let sentences = directory.json("sentence_bert_config.json")?;
-        let longest = sentences
+        let max_length = sentences
             .map(|sentences| Fields(&sentences).size_or_none("max_seq_length"))
             .transpose()?
             .flatten();
-        Self::of(directory.config()?, weights, options, unit, longest)
+        Self::from_config(
+            directory.config()?,
+            weights,
+            options,
+            unit_length,
+            max_length,
+        )
     }
 
     /// Like [`Outline::detect`] for a given configuration. `unit_length` scales embeddings to
     /// length 1, `max_length` limits the sequence length of the configuration.
-    pub(crate) fn of(
+    pub(crate) fn from_config(
         config: Value,
         weights: &Weights,
         options: &ModelOptions,
-        unit: bool,
-        longest: Option<usize>,
+        unit_length: bool,
+        max_length: Option<usize>,
     ) -> std::result::Result<Self, LoadError> {
         if Fields(&config).object("quantization_config").is_some() {
             return Err(LoadError::new(
                 "quantised weights are not supported; load the original model",
             ));
         }
-        let body = BackboneConfig::read(&config)?;
-        let found = Found::look(body.family(), &config, weights, options, unit)?;
-        let max_tokens = longest.map_or(body.max_positions(), |longest| {
-            longest.min(body.max_positions())
+        let backbone = BackboneConfig::read(&config)?;
+        let head = DetectedHead::detect(backbone.family(), &config, weights, options, unit_length)?;
+        let max_tokens = max_length.map_or(backbone.max_positions(), |max_length| {
+            max_length.min(backbone.max_positions())
         });
         Ok(Self {
             config,
-            body,
-            found,
+            backbone,
+            head,
             max_tokens,
         })
     }
@@ -72,11 +78,11 @@ fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadErro
         .into_iter()
         .flatten()
         .filter_map(|module| module.get("type").and_then(Value::as_str));
-    let mut unit = false;
+    let mut unit_length = false;
     for kind in kinds.map(|kind| kind.rsplit('.').next().unwrap_or(kind)) {
         match kind {
             "Transformer" | "Pooling" => {}
-            "Normalize" => unit = true,
+            "Normalize" => unit_length = true,
             other => {
                 return Err(LoadError::new(format!(
                     "`modules.json` contains the module `{other}`, which is not supported"
@@ -84,12 +90,12 @@ fn sentence_modules(directory: &Directory) -> std::result::Result<bool, LoadErro
             }
         }
     }
-    Ok(unit)
+    Ok(unit_length)
 }
 
 /// A backbone with its head.
 pub(crate) struct Network {
-    body: Body,
+    backbone: Backbone,
     head: Head,
     device: Device,
     vocabulary: usize,
@@ -106,17 +112,17 @@ impl Network {
     ) -> std::result::Result<Self, LoadError> {
         let Outline {
             config,
-            body: shape,
-            found,
+            backbone: shape,
+            head,
             ..
         } = outline;
         let prefix = shape.prefix(weights);
-        let body = Body::read(&shape, weights, prefix)?;
-        let head = found.read(&config, weights, options, prefix, labels)?;
+        let backbone = Backbone::read(&shape, weights, prefix)?;
+        let head = head.read(&config, weights, options, prefix, labels)?;
         weights.all_used()?;
         let (vocabulary, hidden) = (shape.vocabulary(), shape.hidden());
         Ok(Self {
-            body,
+            backbone,
             head,
             device: weights.device().clone(),
             vocabulary,
@@ -137,7 +143,7 @@ impl Network {
             );
         }
         let packed = Packed::new(batch, &self.device)?;
-        let states = self.body.forward(&packed)?;
+        let states = self.backbone.forward(&packed)?;
         let mut rows = Vec::new();
         let mut counts = Vec::with_capacity(batch.len());
         for (sequence, start) in batch.iter().zip(packed.starts.iter()) {
@@ -153,19 +159,19 @@ impl Network {
         let mut pooled = Vec::with_capacity(rows.len());
         let mut rows = rows.into_iter();
         for (sequence, count) in batch.iter().zip(&mut counts) {
-            let mine = rows.by_ref().take(*count);
+            let own_rows = rows.by_ref().take(*count);
             match sequence.rows {
-                Rows::At(_) => pooled.extend(mine),
+                Rows::At(_) => pooled.extend(own_rows),
                 Rows::Mean => {
-                    pooled.push(mean(mine, self.hidden));
+                    pooled.push(mean(own_rows, self.hidden));
                     *count = 1;
                 }
             }
         }
-        let mut said = self.head.forward(pooled).into_iter();
+        let mut outputs = self.head.forward(pooled).into_iter();
         Ok(counts
             .into_iter()
-            .map(|count| self.head.read(said.by_ref().take(count).collect()))
+            .map(|count| self.head.read(outputs.by_ref().take(count).collect()))
             .collect())
     }
 
@@ -178,7 +184,7 @@ impl Network {
             .to_dtype(DType::F32)?
             .to_device(&Device::Cpu)?;
         let mut rows = states.to_vec2::<f32>()?;
-        rows.iter_mut().for_each(|row| self.body.last_norm(row));
+        rows.iter_mut().for_each(|row| self.backbone.last_norm(row));
         Ok(rows)
     }
 }

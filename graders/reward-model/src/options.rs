@@ -72,9 +72,8 @@ impl ModelOptions {
     /// # Errors
     /// An option is unknown or has the wrong type.
     pub fn read(options: Map<String, Value>) -> Result<Self, LoadError> {
-        serde_json::from_value(Value::Object(options)).map_err(|error| {
-            LoadError::new(format!("invalid options of the model: {error}"))
-        })
+        serde_json::from_value(Value::Object(options))
+            .map_err(|error| LoadError::new(format!("invalid options of the model: {error}")))
     }
 
     /// Merges these options over those declared in a file, key by key.

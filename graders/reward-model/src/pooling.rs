@@ -107,9 +107,8 @@ impl Pooling {
 
 /// Converts a position to the type used in [`Rows`].
 pub(crate) fn row(at: usize) -> Result<u32, Refusal> {
-    u32::try_from(at).map_err(|_| {
-        Refusal::Unreadable("the input has more than 2^32 tokens".to_owned())
-    })
+    u32::try_from(at)
+        .map_err(|_| Refusal::Unreadable("the input has more than 2^32 tokens".to_owned()))
 }
 
 impl fmt::Display for Pooling {

@@ -20,7 +20,7 @@ pub struct Sequence {
     /// Rows that the head reads.
     pub rows: Rows,
     /// Number of tokens removed by truncation.
-    pub cut: u32,
+    pub truncated_tokens: u32,
 }
 
 impl Sequence {
@@ -32,7 +32,7 @@ impl Sequence {
             second: ids.len(),
             rows: Rows::At(vec![last]),
             ids,
-            cut: 0,
+            truncated_tokens: 0,
         }
     }
 

@@ -10,7 +10,9 @@ use std::path::{Path, PathBuf};
 
 use assay_core::reward_model::{ModelInput, Refusal, Truncate};
 use assay_core::{Completion, Message};
-use assay_reward_model::{Facts, Kind, ModelOptions, Pooling, Reader, Sequence};
+use assay_reward_model::{
+    InputKind, InputReader, ModelOptions, ModelProperties, Pooling, Sequence,
+};
 use serde_json::Value;
 
 /// Beginning-of-sequence tokens. A text that starts with one gets a second one from `transformers`,
@@ -40,15 +42,20 @@ fn reference() -> Value {
     serde_json::from_slice(&std::fs::read(folder().join("tokens.json")).unwrap()).unwrap()
 }
 
-fn reader(name: &str, kind: Kind, options: &ModelOptions) -> Reader {
-    let facts = Facts {
+fn reader(name: &str, kind: InputKind, options: &ModelOptions) -> InputReader {
+    let properties = ModelProperties {
         kind,
         pooling: Pooling::Last,
         pad: None,
         max_tokens: 100_000,
         vocabulary: 100_000,
     };
-    Reader::open(&folder().join("tokenizers").join(name), options, &facts).unwrap()
+    InputReader::open(
+        &folder().join("tokenizers").join(name),
+        options,
+        &properties,
+    )
+    .unwrap()
 }
 
 /// Compares ids with the reference, which has either the ids or, for a long list, their count and
@@ -89,7 +96,7 @@ fn token_ids_of_texts_agree_with_transformers() {
     each_tokenizer(|reference, name, told| {
         let reader = reader(
             name,
-            Kind::Rollout,
+            InputKind::Rollout,
             &ModelOptions {
                 template: Some("text".to_owned()),
                 ..ModelOptions::default()
@@ -120,7 +127,7 @@ fn token_ids_of_texts_agree_with_transformers() {
 #[test]
 fn token_ids_of_pairs_agree_with_transformers() {
     each_tokenizer(|reference, name, told| {
-        let reader = reader(name, Kind::Pair, &ModelOptions::default());
+        let reader = reader(name, InputKind::Pair, &ModelOptions::default());
         for (pair, expected) in reference["pairs"]
             .as_array()
             .unwrap()
@@ -158,7 +165,7 @@ fn token_ids_of_conversations_agree_with_transformers() {
         let Some(told) = told.get("conversations") else {
             return;
         };
-        let reader = reader(name, Kind::Rollout, &ModelOptions::default());
+        let reader = reader(name, InputKind::Rollout, &ModelOptions::default());
         assert_eq!(reader.name(), "chat");
         for (key, conversation) in reference["conversations"].as_object().unwrap() {
             let mut messages: Vec<Message> = serde_json::from_value(conversation.clone()).unwrap();
@@ -192,7 +199,7 @@ fn token_ids_of_an_open_assistant_turn_agree_with_transformers() {
         };
         let reader = reader(
             name,
-            Kind::Rollout,
+            InputKind::Rollout,
             &ModelOptions {
                 question: Some("{{ prompt }}".to_owned()),
                 ..ModelOptions::default()

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 /// `silu(gate) * up` for `[rows, 2 * inner]`, where each row is `gate` followed by `up`.
 pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {
-    if is_plain(x) {
+    if is_supported(x) {
         return x.contiguous()?.apply_op1_no_bwd(&Activation {
             function: silu,
             gated: true,
@@ -19,7 +19,7 @@ pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {
 
 /// `gelu(gate) * up` for `[rows, 2 * inner]`, where each row is `gate` followed by `up`.
 pub(crate) fn geglu(x: &Tensor) -> Result<Tensor> {
-    if is_plain(x) {
+    if is_supported(x) {
         return x.contiguous()?.apply_op1_no_bwd(&Activation {
             function: gelu_of,
             gated: true,
@@ -31,7 +31,7 @@ pub(crate) fn geglu(x: &Tensor) -> Result<Tensor> {
 
 /// `x * (1 + erf(x / sqrt(2))) / 2` for `[rows, inner]`.
 pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
-    if is_plain(x) {
+    if is_supported(x) {
         return x.contiguous()?.apply_op1_no_bwd(&Activation {
             function: gelu_of,
             gated: false,
@@ -41,7 +41,7 @@ pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
 }
 
 /// Returns whether [`Activation`] supports the tensor.
-fn is_plain(x: &Tensor) -> bool {
+fn is_supported(x: &Tensor) -> bool {
     x.device().is_cpu() && x.dtype() == DType::F32
 }
 
@@ -107,7 +107,7 @@ fn gelu_of(numbers: &[f32], out: &mut [f32]) {
 mod tests {
     use super::*;
 
-    fn held(function: fn(&[f32], &mut [f32]), expected: fn(f64) -> f64) {
+    fn assert_agrees(function: fn(&[f32], &mut [f32]), expected: fn(f64) -> f64) {
         let numbers: Vec<f32> = (-12_000..=12_000)
             .map(|n| n as f32 / 1_000.0)
             .chain([-1e4, 1e4])
@@ -116,9 +116,9 @@ mod tests {
         function(&numbers, &mut found);
         for (x, found) in numbers.iter().zip(found) {
             let expected = expected(f64::from(*x));
-            let off = (f64::from(found) - expected).abs();
+            let difference = (f64::from(found) - expected).abs();
             assert!(
-                off < 5e-7 * f64::from(x.abs()).max(1.0),
+                difference < 5e-7 * f64::from(x.abs()).max(1.0),
                 "{x}: {found}, expected {expected}"
             );
         }
@@ -126,12 +126,12 @@ mod tests {
 
     #[test]
     fn silu_agrees_with_its_definition() {
-        held(silu, |x| x / (1.0 + (-x).exp()));
+        assert_agrees(silu, |x| x / (1.0 + (-x).exp()));
     }
 
     #[test]
     fn gelu_agrees_with_its_definition() {
-        held(gelu_of, |x| {
+        assert_agrees(gelu_of, |x| {
             0.5 * x * (1.0 + candle_core::cpu::erf::erf_f64(x / std::f64::consts::SQRT_2))
         });
     }

@@ -16,7 +16,7 @@ pub(crate) const TILE: usize = 256;
 
 /// Minimum number of rows on a CPU from which elements are summed in the same order as in all
 /// larger products.
-fn least_rows(out: usize, inner: usize) -> usize {
+fn min_rows(out: usize, inner: usize) -> usize {
     /// Maximum number of elements of a product for which the library uses vector products.
     const TINY: usize = 256;
     /// Maximum number of rows and columns of a product with special blocks, and the inner dimension
@@ -77,11 +77,11 @@ impl Linear {
         let (out, inner) = self.weight.dims2()?;
         let weight = self.weight.t()?;
         let product = if x.device().is_cpu() {
-            padded(x, least_rows(out, inner))?.matmul(&weight)?
+            padded(x, min_rows(out, inner))?.matmul(&weight)?
         } else {
-            let filled = padded(x, rows.next_multiple_of(TILE))?;
-            let tiles = (0..filled.dim(0)? / TILE)
-                .map(|tile| filled.narrow(0, tile * TILE, TILE)?.matmul(&weight));
+            let padded_rows = padded(x, rows.next_multiple_of(TILE))?;
+            let tiles = (0..padded_rows.dim(0)? / TILE)
+                .map(|tile| padded_rows.narrow(0, tile * TILE, TILE)?.matmul(&weight));
             let tiles = tiles.collect::<Result<Vec<_>>>()?;
             if tiles.len() == 1 {
                 tiles[0].clone()
@@ -97,13 +97,13 @@ impl Linear {
     }
 }
 
-/// Pads with zero rows at the end up to `least` rows.
-fn padded(x: &Tensor, least: usize) -> Result<Tensor> {
+/// Pads with zero rows at the end up to `min_rows` rows.
+fn padded(x: &Tensor, min_rows: usize) -> Result<Tensor> {
     let rows = x.dim(0)?;
-    if rows >= least {
+    if rows >= min_rows {
         Ok(x.clone())
     } else {
-        x.pad_with_zeros(0, 0, least - rows)
+        x.pad_with_zeros(0, 0, min_rows - rows)
     }
 }
 

@@ -64,13 +64,13 @@ impl Packed {
 }
 
 /// A backbone of any family.
-pub(crate) enum Body {
+pub(crate) enum Backbone {
     Decoder(decoder::Decoder),
     Bert(bert::Bert),
     ModernBert(modernbert::ModernBert),
 }
 
-impl Body {
+impl Backbone {
     /// Reads the tensors whose names start with `prefix`, for example `model.`.
     pub(crate) fn read(
         config: &BackboneConfig,
@@ -91,18 +91,18 @@ impl Body {
     /// Computes the hidden states before the last norm, `[tokens, hidden]`.
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
         match self {
-            Self::Decoder(body) => body.forward(packed),
-            Self::Bert(body) => body.forward(packed),
-            Self::ModernBert(body) => body.forward(packed),
+            Self::Decoder(backbone) => backbone.forward(packed),
+            Self::Bert(backbone) => backbone.forward(packed),
+            Self::ModernBert(backbone) => backbone.forward(packed),
         }
     }
 
     /// Applies the last norm to one row in place.
     pub(crate) fn last_norm(&self, row: &mut [f32]) {
         match self {
-            Self::Decoder(body) => body.last_norm.apply(row),
+            Self::Decoder(backbone) => backbone.last_norm.apply(row),
             Self::Bert(_) => {}
-            Self::ModernBert(body) => body.last_norm.apply(row),
+            Self::ModernBert(backbone) => backbone.last_norm.apply(row),
         }
     }
 }

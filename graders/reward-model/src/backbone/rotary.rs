@@ -14,7 +14,7 @@ pub(crate) struct Rotary {
 }
 
 /// Cosines and sines for the tokens of a batch, `[tokens, head_dim / 2]`.
-pub(crate) struct Turns {
+pub(crate) struct Rotations {
     cos: Tensor,
     sin: Tensor,
 }
@@ -29,7 +29,7 @@ impl Rotary {
 
     /// Computes the rotations of a batch, up to its longest sequence. They are not stored because a
     /// table of all positions would be larger than some models.
-    pub(crate) fn turns(&self, packed: &Packed) -> Result<Turns> {
+    pub(crate) fn rotations(&self, packed: &Packed) -> Result<Rotations> {
         let longest = packed
             .starts
             .windows(2)
@@ -44,25 +44,25 @@ impl Rotary {
             .flat_map(|position| {
                 self.frequencies
                     .iter()
-                    .map(move |turn| position as f32 * turn)
+                    .map(move |frequency| position as f32 * frequency)
             })
             .collect();
         let angles = Tensor::from_vec(angles, (longest, self.frequencies.len()), &Device::Cpu)?;
         let device = packed.positions.device();
-        let place = |table: Tensor| {
+        let for_tokens = |table: Tensor| {
             table
                 .to_dtype(self.dtype)?
                 .to_device(device)?
                 .index_select(&packed.positions, 0)
         };
-        Ok(Turns {
-            cos: place(angles.cos()?)?,
-            sin: place(angles.sin()?)?,
+        Ok(Rotations {
+            cos: for_tokens(angles.cos()?)?,
+            sin: for_tokens(angles.sin()?)?,
         })
     }
 }
 
-impl Turns {
+impl Rotations {
     /// Rotates `[tokens, heads, head_dim]`.
     pub(crate) fn apply(&self, x: &Tensor) -> Result<Tensor> {
         rope_thd(&x.unsqueeze(0)?, &self.cos, &self.sin)?.squeeze(0)

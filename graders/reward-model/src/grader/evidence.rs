@@ -5,7 +5,7 @@ use assay_core::reward_model::{ModelInfo, ModelScore, Readout};
 use serde_json::{Map, Value};
 
 /// Maximum number of steps in the evidence. The grade contains all of them.
-const STEPS: usize = 100;
+const MAX_STEPS: usize = 100;
 
 /// Evidence with the model, its input and its output.
 pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
@@ -39,7 +39,7 @@ pub(super) fn of(model: &ModelInfo, score: &ModelScore) -> Evidence {
             "steps",
             steps
                 .iter()
-                .take(STEPS)
+                .take(MAX_STEPS)
                 .map(|step| shortest(*step))
                 .collect::<Vec<_>>(),
         ),

@@ -48,10 +48,10 @@ impl Grader for RewardModelGrader {
         task: &Task,
         _cx: &PrepareContext<'_>,
     ) -> Result<Arc<dyn Prepared>, Unprepared> {
-        let at_fault = |error: TaskError| {
+        let task_fault = |error: TaskError| {
             Unprepared::Ungradable(Fault::lasting(ErrorCode::TaskAtFault, error.to_string()))
         };
-        let task = RewardTask::read(task).map_err(at_fault)?;
+        let task = RewardTask::read(task).map_err(task_fault)?;
         Ok(Arc::new(PreparedReward {
             models: Arc::clone(&self.models),
             task,

@@ -10,7 +10,7 @@ use assay_kernels::{Product, View, multiply};
 const BLOCK: usize = 16;
 
 /// Maximum number of outputs for which dot products in `f64` are used instead.
-const FEW: usize = 16;
+const MAX_DOT_OUTPUTS: usize = 16;
 
 /// A matrix with `out` rows of `inner` numbers, and a bias per row.
 pub(super) struct Matrix {
@@ -54,8 +54,8 @@ impl Matrix {
     }
 
     pub(super) fn apply(&self, rows: &[Vec<f32>]) -> Vec<Vec<f32>> {
-        if self.bias.len() <= FEW {
-            return rows.par_iter().map(|row| self.summed(row)).collect();
+        if self.bias.len() <= MAX_DOT_OUTPUTS {
+            return rows.par_iter().map(|row| self.dot_products(row)).collect();
         }
         rows.par_chunks(BLOCK)
             .flat_map_iter(|rows| self.block(rows))
@@ -63,7 +63,7 @@ impl Matrix {
     }
 
     #[expect(clippy::cast_possible_truncation, reason = "results are f32")]
-    fn summed(&self, row: &[f32]) -> Vec<f32> {
+    fn dot_products(&self, row: &[f32]) -> Vec<f32> {
         let dot = |weight: &[f32]| {
             row.iter()
                 .zip(weight)
@@ -79,13 +79,13 @@ impl Matrix {
         let (inner, out) = (self.inner, self.bias.len());
         let mut block = rows.concat();
         block.resize(BLOCK * inner, 0.0);
-        let mut found = vec![0f32; BLOCK * out];
-        let plain = |columns: usize| View {
+        let mut product = vec![0f32; BLOCK * out];
+        let contiguous = |columns: usize| View {
             offset: 0,
             row_stride: columns,
             column_stride: 1,
         };
-        let turned = View {
+        let transposed = View {
             offset: 0,
             row_stride: 1,
             column_stride: inner,
@@ -93,9 +93,9 @@ impl Matrix {
         multiply(
             (BLOCK, out, inner),
             Product::plain(),
-            (&block, plain(inner)),
-            (&self.weight, turned),
-            (&mut found, plain(out)),
+            (&block, contiguous(inner)),
+            (&self.weight, transposed),
+            (&mut product, contiguous(out)),
         );
         let add = |row: &[f32]| {
             row.iter()
@@ -103,6 +103,10 @@ impl Matrix {
                 .map(|(x, bias)| x + bias)
                 .collect()
         };
-        found.chunks_exact(out).take(rows.len()).map(add).collect()
+        product
+            .chunks_exact(out)
+            .take(rows.len())
+            .map(add)
+            .collect()
     }
 }

@@ -9,27 +9,27 @@ mod matrix;
 
 use assay_core::reward_model::{Readout, Scale, sigmoid, softmax, unit};
 
-use crate::body::norm::RowNorm;
+use crate::backbone::norm::RowNorm;
 use matrix::Matrix;
 
 /// Interpretation of a head's outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Meaning {
+pub(crate) enum OutputKind {
     /// One unbounded number.
     Scalar,
     /// A logit for each class.
     Classes,
     /// A logit for each label token.
     Labels,
-    /// Logits of `bad` and `good` for each step.
+    /// Logits of `bad` and `good_probability` for each step.
     Steps,
     /// An embedding.
     Embedding,
 }
 
-impl Meaning {
+impl OutputKind {
     /// Name of the output kind, as model lists show it.
-    pub(crate) fn word(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::Scalar => "scalar",
             Self::Classes => "classes",
@@ -50,7 +50,7 @@ impl Meaning {
 }
 
 /// Layers between a hidden state and the outputs.
-enum Layers {
+enum HeadLayers {
     /// `out(x)`
     One(Matrix),
     /// `out(relu(first(x)))`
@@ -60,51 +60,53 @@ enum Layers {
     /// `out(norm(gelu(dense(x))))`: ModernBERT.
     Prediction(Matrix, RowNorm, Matrix),
     /// `x`, or `x` scaled to length 1.
-    None { unit: bool },
+    None { unit_length: bool },
 }
 
 /// A head with its tensors.
 pub(crate) struct Head {
-    pub(crate) meaning: Meaning,
-    layers: Layers,
+    pub(crate) output_kind: OutputKind,
+    layers: HeadLayers,
 }
 
 impl Head {
     /// Computes the outputs of each row. Each row contains `hidden` numbers.
     pub(crate) fn forward(&self, rows: Vec<Vec<f32>>) -> Vec<Vec<f32>> {
         match &self.layers {
-            Layers::One(out) => out.apply(&rows),
-            Layers::Two(first, out) => out.apply(&mapped(first.apply(&rows), |x| x.max(0.0))),
-            Layers::Pooler(pool, out) => {
-                out.apply(&mapped(pool.apply(&rows), |x| f64::from(x).tanh()))
+            HeadLayers::One(out) => out.apply(&rows),
+            HeadLayers::Two(first, out) => {
+                out.apply(&map_values(first.apply(&rows), |x| x.max(0.0)))
             }
-            Layers::Prediction(dense, norm, out) => {
-                let mut rows = mapped(dense.apply(&rows), gelu);
+            HeadLayers::Pooler(pool, out) => {
+                out.apply(&map_values(pool.apply(&rows), |x| f64::from(x).tanh()))
+            }
+            HeadLayers::Prediction(dense, norm, out) => {
+                let mut rows = map_values(dense.apply(&rows), gelu);
                 rows.iter_mut().for_each(|row| norm.apply(row));
                 out.apply(&rows)
             }
-            Layers::None { unit: false } => rows,
-            Layers::None { unit: true } => rows.iter().map(|row| unit(row)).collect(),
+            HeadLayers::None { unit_length: false } => rows,
+            HeadLayers::None { unit_length: true } => rows.iter().map(|row| unit(row)).collect(),
         }
     }
 
     /// Converts the outputs of the rows of one sequence.
     pub(crate) fn read(&self, mut rows: Vec<Vec<f32>>) -> Readout {
-        if self.meaning == Meaning::Steps {
-            return Readout::Steps(rows.iter().map(|row| good(row)).collect());
+        if self.output_kind == OutputKind::Steps {
+            return Readout::Steps(rows.iter().map(|row| good_probability(row)).collect());
         }
         let row = rows.pop().unwrap_or_default();
-        match self.meaning {
-            Meaning::Scalar => Readout::Scalar(row.first().copied().unwrap_or(f32::NAN)),
-            Meaning::Classes => Readout::Classes(row),
-            Meaning::Labels => Readout::Labels(softmax(&row)),
-            Meaning::Steps | Meaning::Embedding => Readout::Embedding(row),
+        match self.output_kind {
+            OutputKind::Scalar => Readout::Scalar(row.first().copied().unwrap_or(f32::NAN)),
+            OutputKind::Classes => Readout::Classes(row),
+            OutputKind::Labels => Readout::Labels(softmax(&row)),
+            OutputKind::Steps | OutputKind::Embedding => Readout::Embedding(row),
         }
     }
 }
 
 /// Probability of the second class, or of the only class.
-fn good(row: &[f32]) -> f32 {
+fn good_probability(row: &[f32]) -> f32 {
     match row {
         [only] => narrow(sigmoid(f64::from(*only))),
         _ => softmax(row).get(1).copied().unwrap_or(f32::NAN),
@@ -132,7 +134,7 @@ fn gelu(x: f32) -> f64 {
     0.5 * x * (1.0 + candle_core::cpu::erf::erf_f64(x / std::f64::consts::SQRT_2))
 }
 
-fn mapped<T: Into<f64>>(rows: Vec<Vec<f32>>, f: impl Fn(f32) -> T) -> Vec<Vec<f32>> {
+fn map_values<T: Into<f64>>(rows: Vec<Vec<f32>>, f: impl Fn(f32) -> T) -> Vec<Vec<f32>> {
     rows.into_iter()
         .map(|row| row.into_iter().map(|x| narrow(f(x).into())).collect())
         .collect()

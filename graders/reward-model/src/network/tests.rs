@@ -34,7 +34,7 @@ impl Case {
             second: self.second.get(at).copied().flatten().unwrap_or(ids.len()),
             ids: ids.clone(),
             rows: serde_json::from_value(rows.clone()).map_or(Rows::Mean, Rows::At),
-            cut: 0,
+            truncated_tokens: 0,
         };
         self.sequences
             .iter()
@@ -56,7 +56,7 @@ impl Case {
         }
         let directory = Directory::open(folder.path())?;
         let weights = directory.weights(device, DType::F32)?;
-        let outline = Outline::look(&directory, &weights, &self.options)?;
+        let outline = Outline::detect(&directory, &weights, &self.options)?;
         let labels: Vec<u32> = self
             .options
             .labels
@@ -115,9 +115,9 @@ fn off_reference(case: &Case, device: &Device) -> f64 {
         .network(device)
         .unwrap_or_else(|error| panic!("{}: {error}", case.name));
     let sequences = case.sequences();
-    let said = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
+    let readouts = network.run(&sequences.iter().collect::<Vec<_>>()).unwrap();
     let mut worst = 0f64;
-    for ((readout, expected), ids) in said.iter().zip(&case.expected).zip(&case.sequences) {
+    for ((readout, expected), ids) in readouts.iter().zip(&case.expected).zip(&case.sequences) {
         let (word, found) = numbers(readout);
         let expected = match &expected[word] {
             Value::Array(numbers) => numbers
@@ -178,7 +178,10 @@ fn rejects_missing_and_unused_heads() {
         .unwrap();
     let head = case.tensors.remove("score.weight").unwrap();
     let missing = case.network(&Device::Cpu).err().unwrap().to_string();
-    assert!(missing.contains("there is no tensor of a head"), "{missing}");
+    assert!(
+        missing.contains("there is no tensor of a head"),
+        "{missing}"
+    );
 
     case.tensors.insert("score.weight".to_owned(), head.clone());
     case.tensors.insert("v_head.weight".to_owned(), head);

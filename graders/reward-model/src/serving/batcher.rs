@@ -10,7 +10,7 @@
 //! over twice on average and six times at most. A rule that runs sequences next after they were
 //! passed over twice, whatever their length, resulted in 61 %.
 
-use super::lanes::{Lanes, Waiting};
+use super::fair_queue::{FairQueue, WaitingSequence};
 
 /// Width of a length bucket in tokens. Lengths in one bucket count as equal.
 const BUCKET_TOKENS: usize = 64;
@@ -28,7 +28,7 @@ pub(super) struct Budget {
 
 /// Candidates for the next batch, oldest first.
 pub(super) struct Window<T> {
-    waiting: Vec<Waiting<T>>,
+    waiting: Vec<WaitingSequence<T>>,
     tokens: usize,
     budget: Budget,
 }
@@ -44,28 +44,31 @@ impl<T> Window<T> {
     }
 
     /// Fills the window from the queue.
-    pub(super) fn fill(&mut self, lanes: &mut Lanes<T>) {
+    pub(super) fn fill(&mut self, queue: &mut FairQueue<T>) {
         while self.tokens < self.budget.tokens.saturating_mul(WINDOW_BATCHES)
             && self.waiting.len() < self.budget.rows.saturating_mul(WINDOW_BATCHES)
         {
-            let Some(next) = lanes.pop() else { return };
+            let Some(next) = queue.pop() else { return };
             self.tokens += next.tokens;
             self.waiting.push(next);
         }
     }
 
     /// Removes and returns the sequences that `selected` accepts, in order.
-    pub(super) fn take(&mut self, mut chosen: impl FnMut(&Waiting<T>) -> bool) -> Vec<Waiting<T>> {
+    pub(super) fn take(
+        &mut self,
+        mut selected: impl FnMut(&WaitingSequence<T>) -> bool,
+    ) -> Vec<WaitingSequence<T>> {
         let taken: Vec<_> = self
             .waiting
-            .extract_if(.., |waiting| chosen(waiting))
+            .extract_if(.., |waiting| selected(waiting))
             .collect();
         self.tokens -= taken.iter().map(|waiting| waiting.tokens).sum::<usize>();
         taken
     }
 
     /// The oldest sequence, which is always part of the next batch.
-    pub(super) fn first(&self) -> Option<&Waiting<T>> {
+    pub(super) fn first(&self) -> Option<&WaitingSequence<T>> {
         self.waiting.first()
     }
 
@@ -77,36 +80,40 @@ impl<T> Window<T> {
     /// Removes and returns the next batch within `budget`, in order of arrival: the oldest
     /// sequence, and the closest in length of those that are `compatible` with it. The earlier
     /// sequence wins a tie. The batch is only empty if the window is empty.
-    pub(super) fn form(&mut self, budget: Budget, kin: impl Fn(&T, &T) -> bool) -> Vec<Waiting<T>> {
+    pub(super) fn next_batch(
+        &mut self,
+        budget: Budget,
+        compatible: impl Fn(&T, &T) -> bool,
+    ) -> Vec<WaitingSequence<T>> {
         let Some(first) = self.waiting.first() else {
             return Vec::new();
         };
-        let mut places: Vec<usize> = (1..self.waiting.len())
-            .filter(|at| kin(&first.what, &self.waiting[*at].what))
+        let mut candidates: Vec<usize> = (1..self.waiting.len())
+            .filter(|at| compatible(&first.payload, &self.waiting[*at].payload))
             .collect();
         let length = bucket(first.tokens);
-        places.sort_by_key(|at| bucket(self.waiting[*at].tokens).abs_diff(length));
-        let mut chosen = vec![false; self.waiting.len()];
-        chosen[0] = true;
-        let mut left = Budget {
+        candidates.sort_by_key(|at| bucket(self.waiting[*at].tokens).abs_diff(length));
+        let mut selected = vec![false; self.waiting.len()];
+        selected[0] = true;
+        let mut remaining = Budget {
             tokens: budget.tokens.saturating_sub(first.tokens),
             rows: budget.rows.saturating_sub(1),
         };
-        for at in places {
+        for at in candidates {
             let tokens = self.waiting[at].tokens;
-            if left.rows == 0 {
+            if remaining.rows == 0 {
                 break;
             }
-            if tokens <= left.tokens {
-                left = Budget {
-                    tokens: left.tokens - tokens,
-                    rows: left.rows - 1,
+            if tokens <= remaining.tokens {
+                remaining = Budget {
+                    tokens: remaining.tokens - tokens,
+                    rows: remaining.rows - 1,
                 };
-                chosen[at] = true;
+                selected[at] = true;
             }
         }
-        let mut chosen = chosen.into_iter();
-        self.take(|_| chosen.next().unwrap_or_default())
+        let mut selected = selected.into_iter();
+        self.take(|_| selected.next().unwrap_or_default())
     }
 }
 
@@ -128,8 +135,8 @@ mod tests {
     };
 
     fn window(lengths: &[usize], budget: Budget) -> Window<usize> {
-        let mut lanes = Lanes::default();
-        lanes.push(
+        let mut queue = FairQueue::default();
+        queue.push(
             &Arc::from("a"),
             lengths
                 .iter()
@@ -138,15 +145,15 @@ mod tests {
                 .map(|(at, tokens)| (tokens, at)),
         );
         let mut window = Window::new(budget);
-        window.fill(&mut lanes);
+        window.fill(&mut queue);
         window
     }
 
     fn next(window: &mut Window<usize>, budget: Budget) -> Vec<usize> {
         window
-            .form(budget, |_, _| true)
+            .next_batch(budget, |_, _| true)
             .into_iter()
-            .map(|waiting| waiting.what)
+            .map(|waiting| waiting.payload)
             .collect()
     }
 
@@ -164,8 +171,8 @@ mod tests {
             tokens: 5_000,
             rows: 2,
         };
-        let mut lanes = Lanes::default();
-        lanes.push(
+        let mut queue = FairQueue::default();
+        queue.push(
             &Arc::from("a"),
             [10, 2_000, 300]
                 .into_iter()
@@ -173,12 +180,12 @@ mod tests {
                 .map(|(at, tokens)| (tokens, at)),
         );
         let mut window = Window::new(pairs);
-        let short = |lanes: &mut Lanes<usize>| lanes.push(&Arc::from("a"), [(10, 9), (10, 9)]);
-        short(&mut lanes);
-        window.fill(&mut lanes);
+        let short = |queue: &mut FairQueue<usize>| queue.push(&Arc::from("a"), [(10, 9), (10, 9)]);
+        short(&mut queue);
+        window.fill(&mut queue);
         assert_eq!(next(&mut window, pairs), [0, 9]);
-        short(&mut lanes);
-        window.fill(&mut lanes);
+        short(&mut queue);
+        window.fill(&mut queue);
         assert_eq!(
             next(&mut window, pairs),
             [1, 2],
@@ -203,9 +210,9 @@ mod tests {
     fn batches_only_compatible_sequences() {
         let mut window = window(&[10, 10, 10, 10], WIDE);
         let batch: Vec<_> = window
-            .form(WIDE, |a, b| a % 2 == b % 2)
+            .next_batch(WIDE, |a, b| a % 2 == b % 2)
             .into_iter()
-            .map(|waiting| waiting.what)
+            .map(|waiting| waiting.payload)
             .collect();
         assert_eq!(batch, [0, 2]);
     }
@@ -230,27 +237,27 @@ mod tests {
             tokens: 8_192,
             rows: 512,
         };
-        let mut lanes = Lanes::default();
-        lanes.push(&Arc::from("a"), lengths.iter().map(|tokens| (*tokens, ())));
+        let mut queue = FairQueue::default();
+        queue.push(&Arc::from("a"), lengths.iter().map(|tokens| (*tokens, ())));
         let mut window = Window::new(budget);
-        let mut formed = vec![];
+        let mut batched = vec![];
         loop {
-            window.fill(&mut lanes);
-            let batch = window.form(budget, |(), ()| true);
+            window.fill(&mut queue);
+            let batch = window.next_batch(budget, |(), ()| true);
             if batch.is_empty() {
                 break;
             }
-            formed.push(batch.iter().map(|waiting| waiting.tokens).collect());
+            batched.push(batch.iter().map(|waiting| waiting.tokens).collect());
         }
-        let mut arrived: Vec<Vec<usize>> = vec![vec![]];
+        let mut in_order: Vec<Vec<usize>> = vec![vec![]];
         for length in lengths {
-            if arrived.last().unwrap().iter().sum::<usize>() + length > budget.tokens {
-                arrived.push(vec![]);
+            if in_order.last().unwrap().iter().sum::<usize>() + length > budget.tokens {
+                in_order.push(vec![]);
             }
-            arrived.last_mut().unwrap().push(length);
+            in_order.last_mut().unwrap().push(length);
         }
-        let (formed, arrived) = (padding(&formed), padding(&arrived));
-        assert!(formed < 0.7 * arrived, "{formed:.2} and {arrived:.2}");
+        let (batched, in_order) = (padding(&batched), padding(&in_order));
+        assert!(batched < 0.7 * in_order, "{batched:.2} and {in_order:.2}");
     }
 
     proptest! {
@@ -261,16 +268,16 @@ mod tests {
         ) {
             let mut window = window(&lengths, Budget { tokens: usize::MAX, rows: 1_000 });
             let mut seen = vec![];
-            for turn in 0.. {
-                let front = window.first().map(|waiting| waiting.what);
-                let batch = window.form(WIDE, |a, b| a % kinds == b % kinds);
+            for batch_index in 0.. {
+                let front = window.first().map(|waiting| waiting.payload);
+                let batch = window.next_batch(WIDE, |a, b| a % kinds == b % kinds);
                 let Some(first) = batch.first() else { break };
-                prop_assert_eq!(Some(first.what), front);
+                prop_assert_eq!(Some(first.payload), front);
                 prop_assert!(batch.len() == 1 || batch.iter().map(|waiting| waiting.tokens).sum::<usize>() <= WIDE.tokens);
                 prop_assert!(batch.len() <= WIDE.rows);
                 for waiting in batch {
-                    prop_assert!(turn <= waiting.what, "sequence {} ran in batch {turn}", waiting.what);
-                    seen.push(waiting.what);
+                    prop_assert!(batch_index <= waiting.payload, "sequence {} ran in batch {batch_index}", waiting.payload);
+                    seen.push(waiting.payload);
                 }
             }
             seen.sort_unstable();

@@ -9,7 +9,7 @@ use crate::{ModelOptions, Sequence};
 
 /// The tokenised form of one input.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Reading {
+pub struct TokenisedInput {
     /// The input itself.
     pub main: Sequence,
     /// The reference, for models that read it separately: for a cosine or a relative score.
@@ -18,7 +18,7 @@ pub struct Reading {
 
 /// Numbers derived from a readout.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Judged {
+pub struct RewardScore {
     /// The raw number on the model's scale.
     pub raw: Option<f32>,
     /// `raw` after the model's normalisation, in [0, 1].
@@ -50,7 +50,7 @@ pub trait Model: Send + Sync + 'static {
     /// # Errors
     /// Why the model cannot read the input. A returned sequence is never empty and never longer
     /// than the model's maximum.
-    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Reading, Refusal>;
+    fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<TokenisedInput, Refusal>;
 
     /// Computes the readout of each sequence, in order. Only called on the device thread.
     ///
@@ -60,7 +60,7 @@ pub trait Model: Send + Sync + 'static {
 
     /// Computes the raw number and the score from the readout of an input, and from that of its
     /// reference if [`Model::read`] returned one.
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged;
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore;
 
     /// Sequences that are run, in batches like those of requests, before the model serves requests.
     /// They trigger initialisation at first use and check that there is enough memory.

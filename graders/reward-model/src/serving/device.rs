@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::contract::RunError;
 use super::metrics;
 use super::queue::Queue;
-use super::ticket::Job;
+use super::ticket::DeviceJob;
 use crate::Sequence;
 
 /// Starts the device thread. It ends when the queue is closed and empty. The sender of the returned
@@ -32,8 +32,8 @@ pub(super) fn start(
             while let Some(batch) = queue.next() {
                 let tokens = batch.iter().map(|job| job.sequence.len()).sum();
                 let started = clock.monotonic();
-                work(batch, clock.as_ref());
-                queue.done(tokens, clock.monotonic().saturating_sub(started));
+                run_until_answered(batch, clock.as_ref());
+                queue.batch_finished(tokens, clock.monotonic().saturating_sub(started));
             }
             drop(alive);
         })?;
@@ -41,7 +41,7 @@ pub(super) fn start(
 }
 
 /// Runs a batch until each of its sequences is answered.
-fn work(batch: Vec<Job>, clock: &dyn Clock) {
+fn run_until_answered(batch: Vec<DeviceJob>, clock: &dyn Clock) {
     let mut rest = vec![batch];
     while let Some(mut batch) = rest.pop() {
         let Some(model) = batch.first().map(|job| Arc::clone(&job.model)) else {
@@ -52,7 +52,7 @@ fn work(batch: Vec<Job>, clock: &dyn Clock) {
         match run(&batch) {
             Ok(readouts) => {
                 let lengths = batch.iter().map(|job| job.sequence.len());
-                metrics::ran(
+                metrics::record_batch(
                     name,
                     lengths.clone(),
                     clock.monotonic().saturating_sub(started),
@@ -62,11 +62,11 @@ fn work(batch: Vec<Job>, clock: &dyn Clock) {
                     .tokens
                     .fetch_add(lengths.sum::<usize>() as u64, Ordering::Relaxed);
                 for (job, readout) in batch.iter().zip(readouts) {
-                    job.answer(checked(readout));
+                    job.answer(require_finite(readout));
                 }
             }
             Err(failure) => {
-                metrics::failed(name, failure.kind);
+                metrics::record_failure(name, failure.kind);
                 let tokens = batch.iter().map(|job| job.sequence.len()).sum();
                 tracing::warn!(
                     model = name,
@@ -102,7 +102,7 @@ struct Failure {
 }
 
 /// Runs one forward pass. Checks that it returns one readout per sequence.
-fn run(batch: &[Job]) -> Result<Vec<Readout>, Failure> {
+fn run(batch: &[DeviceJob]) -> Result<Vec<Readout>, Failure> {
     let sequences: Vec<&Sequence> = batch.iter().map(|job| &job.sequence).collect();
     let Some(job) = batch.first() else {
         return Ok(Vec::new());
@@ -131,20 +131,20 @@ fn run(batch: &[Job]) -> Result<Vec<Readout>, Failure> {
         }),
         Err(panic) => Err(Failure {
             kind: "panic",
-            message: format!("it panicked: {}", said(panic.as_ref())),
+            message: format!("it panicked: {}", panic_message(panic.as_ref())),
         }),
     }
 }
 
 /// Message of a panic.
-pub(super) fn said(panic: &(dyn Any + Send)) -> &str {
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("without a message")
 }
 
 /// Returns the readout if all its numbers are finite.
-fn checked(readout: Readout) -> Result<Readout, ModelError> {
+fn require_finite(readout: Readout) -> Result<Readout, ModelError> {
     let finite = match &readout {
         Readout::Scalar(number) => number.is_finite(),
         Readout::Classes(numbers)

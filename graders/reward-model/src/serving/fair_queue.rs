@@ -10,46 +10,46 @@ use std::sync::Arc;
 
 /// A waiting sequence with its payload.
 #[derive(Debug)]
-pub(super) struct Waiting<T> {
+pub(super) struct WaitingSequence<T> {
     /// Ticket of its request.
     pub(super) ticket: u64,
     /// Length in tokens.
     pub(super) tokens: usize,
-    pub(super) what: T,
+    pub(super) payload: T,
 }
 
 /// Service order of callers: the smallest is next. The first number is the start tag, in tokens.
 /// The second breaks ties and places the caller served last behind the others.
-type Turn = (u64, u64);
+type ServiceOrder = (u64, u64);
 
-pub(super) struct Lanes<T> {
-    turns: BTreeMap<Turn, Lane<T>>,
-    callers: HashMap<Arc<str>, Turn>,
+pub(super) struct FairQueue<T> {
+    queues: BTreeMap<ServiceOrder, CallerQueue<T>>,
+    callers: HashMap<Arc<str>, ServiceOrder>,
     /// Start tag of the caller served last, at which new callers start.
-    level: u64,
+    virtual_time: u64,
     tokens: usize,
     /// Counter for tickets and tie-breaking numbers.
-    count: u64,
+    counter: u64,
 }
 
-struct Lane<T> {
+struct CallerQueue<T> {
     caller: Arc<str>,
-    requests: BTreeMap<u64, VecDeque<Waiting<T>>>,
+    requests: BTreeMap<u64, VecDeque<WaitingSequence<T>>>,
 }
 
-impl<T> Default for Lanes<T> {
+impl<T> Default for FairQueue<T> {
     fn default() -> Self {
         Self {
-            turns: BTreeMap::new(),
+            queues: BTreeMap::new(),
             callers: HashMap::new(),
-            level: 0,
+            virtual_time: 0,
             tokens: 0,
-            count: 0,
+            counter: 0,
         }
     }
 }
 
-impl<T> Lanes<T> {
+impl<T> FairQueue<T> {
     /// Appends the sequences of a request, at least one, to the queue of its caller. Returns the
     /// ticket of the request.
     pub(super) fn push(
@@ -57,44 +57,44 @@ impl<T> Lanes<T> {
         caller: &Arc<str>,
         sequences: impl IntoIterator<Item = (usize, T)>,
     ) -> u64 {
-        self.count += 1;
-        let ticket = self.count;
+        self.counter += 1;
+        let ticket = self.counter;
         let waiting: VecDeque<_> = sequences
             .into_iter()
-            .map(|(tokens, what)| Waiting {
+            .map(|(tokens, payload)| WaitingSequence {
                 ticket,
                 tokens,
-                what,
+                payload,
             })
             .collect();
         self.tokens += waiting.iter().map(|waiting| waiting.tokens).sum::<usize>();
-        let turn = *self
+        let order = *self
             .callers
             .entry(Arc::clone(caller))
-            .or_insert((self.level, ticket));
-        let lane = self.turns.entry(turn);
-        let lane = lane.or_insert_with(|| Lane {
+            .or_insert((self.virtual_time, ticket));
+        let queue = self.queues.entry(order);
+        let queue = queue.or_insert_with(|| CallerQueue {
             caller: Arc::clone(caller),
             requests: BTreeMap::new(),
         });
-        lane.requests.insert(ticket, waiting);
+        queue.requests.insert(ticket, waiting);
         ticket
     }
 
     /// Removes and returns the next sequence.
-    pub(super) fn pop(&mut self) -> Option<Waiting<T>> {
+    pub(super) fn pop(&mut self) -> Option<WaitingSequence<T>> {
         loop {
-            let ((given, _), mut lane) = self.turns.pop_first()?;
-            self.level = given;
-            let next = lane.pop();
-            if lane.requests.is_empty() {
-                self.callers.remove(&lane.caller);
+            let ((start_tag, _), mut queue) = self.queues.pop_first()?;
+            self.virtual_time = start_tag;
+            let next = queue.pop();
+            if queue.requests.is_empty() {
+                self.callers.remove(&queue.caller);
             } else {
-                self.count += 1;
+                self.counter += 1;
                 let tokens = next.as_ref().map_or(0, |next| next.tokens);
-                let turn = (given.saturating_add(tokens as u64), self.count);
-                self.callers.insert(Arc::clone(&lane.caller), turn);
-                self.turns.insert(turn, lane);
+                let order = (start_tag.saturating_add(tokens as u64), self.counter);
+                self.callers.insert(Arc::clone(&queue.caller), order);
+                self.queues.insert(order, queue);
             }
             if let Some(next) = next {
                 self.tokens -= next.tokens;
@@ -104,16 +104,20 @@ impl<T> Lanes<T> {
     }
 
     /// Removes and returns the remaining sequences of a request.
-    pub(super) fn remove(&mut self, caller: &Arc<str>, ticket: u64) -> VecDeque<Waiting<T>> {
-        let Some(turn) = self.callers.get(caller).copied() else {
+    pub(super) fn remove(
+        &mut self,
+        caller: &Arc<str>,
+        ticket: u64,
+    ) -> VecDeque<WaitingSequence<T>> {
+        let Some(order) = self.callers.get(caller).copied() else {
             return VecDeque::new();
         };
-        let Some(lane) = self.turns.get_mut(&turn) else {
+        let Some(queue) = self.queues.get_mut(&order) else {
             return VecDeque::new();
         };
-        let removed = lane.requests.remove(&ticket).unwrap_or_default();
-        if lane.requests.is_empty() {
-            self.turns.remove(&turn);
+        let removed = queue.requests.remove(&ticket).unwrap_or_default();
+        if queue.requests.is_empty() {
+            self.queues.remove(&order);
             self.callers.remove(caller);
         }
         self.tokens -= removed.iter().map(|waiting| waiting.tokens).sum::<usize>();
@@ -122,7 +126,7 @@ impl<T> Lanes<T> {
 
     /// Returns whether no sequence is waiting.
     pub(super) fn is_empty(&self) -> bool {
-        self.turns.is_empty()
+        self.queues.is_empty()
     }
 
     /// Total number of waiting tokens.
@@ -131,8 +135,8 @@ impl<T> Lanes<T> {
     }
 }
 
-impl<T> Lane<T> {
-    fn pop(&mut self) -> Option<Waiting<T>> {
+impl<T> CallerQueue<T> {
+    fn pop(&mut self) -> Option<WaitingSequence<T>> {
         let mut request = self.requests.first_entry()?;
         let next = request.get_mut().pop_front();
         if request.get().is_empty() {
@@ -148,47 +152,43 @@ mod tests {
 
     use super::*;
 
-    fn order(lanes: &mut Lanes<&'static str>) -> String {
-        std::iter::from_fn(|| lanes.pop())
-            .map(|waiting| waiting.what)
+    fn drain(queue: &mut FairQueue<&'static str>) -> String {
+        std::iter::from_fn(|| queue.pop())
+            .map(|waiting| waiting.payload)
             .collect()
     }
 
     #[test]
     fn requests_of_one_caller_keep_their_order() {
-        let mut lanes = Lanes::default();
+        let mut queue = FairQueue::default();
         let caller = Arc::from("a");
-        lanes.push(&caller, [(3, "1"), (1, "2")]);
-        lanes.push(&caller, [(1, "3")]);
-        assert_eq!(order(&mut lanes), "123");
+        queue.push(&caller, [(3, "1"), (1, "2")]);
+        queue.push(&caller, [(1, "3")]);
+        assert_eq!(drain(&mut queue), "123");
     }
 
     #[test]
     fn callers_share_by_tokens() {
-        let mut lanes = Lanes::default();
-        lanes.push(&Arc::from("long"), [(4, "L"), (4, "L"), (4, "L")]);
-        lanes.push(
+        let mut queue = FairQueue::default();
+        queue.push(&Arc::from("long"), [(4, "L"), (4, "L"), (4, "L")]);
+        queue.push(
             &Arc::from("short"),
             [(1, "s"), (1, "s"), (1, "s"), (1, "s"), (1, "s")],
         );
-        assert_eq!(order(&mut lanes), "LssssLsL");
+        assert_eq!(drain(&mut queue), "LssssLsL");
     }
 
     #[test]
     fn late_callers_start_at_the_current_virtual_time() {
-        let mut lanes = Lanes::default();
-        lanes.push(
+        let mut queue = FairQueue::default();
+        queue.push(
             &Arc::from("early"),
             [(5, "e"), (5, "e"), (5, "e"), (5, "e")],
         );
-        lanes.pop();
-        lanes.pop();
-        lanes.push(&Arc::from("late"), [(5, "l"), (5, "l"), (5, "l")]);
-        assert_eq!(
-            order(&mut lanes),
-            "lelel",
-            "without credit or debt"
-        );
+        queue.pop();
+        queue.pop();
+        queue.push(&Arc::from("late"), [(5, "l"), (5, "l"), (5, "l")]);
+        assert_eq!(drain(&mut queue), "lelel", "without credit or debt");
     }
 
     #[derive(Debug, Clone)]
@@ -210,36 +210,36 @@ mod tests {
 
     /// The same rule on a flat list, evaluated from scratch at each step.
     #[derive(Default)]
-    struct Naive {
+    struct NaiveQueue {
         waiting: Vec<(u8, u64, usize)>,
-        lanes: Vec<(u8, u64)>,
-        level: u64,
+        callers: Vec<(u8, u64)>,
+        virtual_time: u64,
     }
 
-    impl Naive {
+    impl NaiveQueue {
         fn push(&mut self, caller: u8, ticket: u64, tokens: &[usize]) {
             self.waiting
                 .extend(tokens.iter().map(|tokens| (caller, ticket, *tokens)));
-            if self.lanes.iter().all(|(other, _)| *other != caller) {
-                self.lanes.push((caller, self.level));
+            if self.callers.iter().all(|(other, _)| *other != caller) {
+                self.callers.push((caller, self.virtual_time));
             }
         }
 
         fn pop(&mut self) -> Option<(u64, usize)> {
             let at = self
-                .lanes
+                .callers
                 .iter()
                 .enumerate()
-                .min_by_key(|(at, (_, given))| (*given, *at))?
+                .min_by_key(|(at, (_, start_tag))| (*start_tag, *at))?
                 .0;
-            let (caller, given) = self.lanes.remove(at);
-            self.level = given;
-            let place = self
+            let (caller, start_tag) = self.callers.remove(at);
+            self.virtual_time = start_tag;
+            let index = self
                 .waiting
                 .iter()
                 .position(|(other, ..)| *other == caller)?;
-            let (_, ticket, tokens) = self.waiting.remove(place);
-            self.lanes.push((caller, given + tokens as u64));
+            let (_, ticket, tokens) = self.waiting.remove(index);
+            self.callers.push((caller, start_tag + tokens as u64));
             self.close();
             Some((ticket, tokens))
         }
@@ -253,34 +253,36 @@ mod tests {
         }
 
         fn close(&mut self) {
-            let Self { waiting, lanes, .. } = self;
-            lanes.retain(|(caller, _)| waiting.iter().any(|(other, ..)| other == caller));
+            let Self {
+                waiting, callers, ..
+            } = self;
+            callers.retain(|(caller, _)| waiting.iter().any(|(other, ..)| other == caller));
         }
     }
 
     proptest! {
         #[test]
         fn behaves_like_a_flat_list(steps in prop::collection::vec(step(), 1..60)) {
-            let mut lanes = Lanes::default();
-            let mut naive = Naive::default();
+            let mut queue = FairQueue::default();
+            let mut naive = NaiveQueue::default();
             for step in steps {
                 match step {
                     Step::Push { caller, tokens } => {
-                        let ticket = lanes.push(&Arc::from(caller.to_string()), tokens.iter().map(|tokens| (*tokens, ())));
+                        let ticket = queue.push(&Arc::from(caller.to_string()), tokens.iter().map(|tokens| (*tokens, ())));
                         naive.push(caller, ticket, &tokens);
                     }
                     Step::Pop => {
-                        let popped = lanes.pop().map(|waiting| (waiting.ticket, waiting.tokens));
+                        let popped = queue.pop().map(|waiting| (waiting.ticket, waiting.tokens));
                         prop_assert_eq!(popped, naive.pop());
                     }
                     Step::Remove { caller, ticket } => {
-                        let removed = lanes.remove(&Arc::from(caller.to_string()), ticket).len();
+                        let removed = queue.remove(&Arc::from(caller.to_string()), ticket).len();
                         prop_assert_eq!(removed, naive.remove(caller, ticket));
                     }
                 }
-                prop_assert_eq!(lanes.tokens(), naive.waiting.iter().map(|(.., tokens)| tokens).sum::<usize>());
-                prop_assert_eq!(lanes.turns.len(), naive.lanes.len());
-                prop_assert_eq!(lanes.callers.len(), naive.lanes.len());
+                prop_assert_eq!(queue.tokens(), naive.waiting.iter().map(|(.., tokens)| tokens).sum::<usize>());
+                prop_assert_eq!(queue.queues.len(), naive.callers.len());
+                prop_assert_eq!(queue.callers.len(), naive.callers.len());
             }
         }
     }

@@ -12,20 +12,24 @@ const LEAST_TOKENS: usize = 64;
 
 /// Counters of a name over all models that had it.
 #[derive(Debug, Default)]
-pub(super) struct Counts {
+pub(super) struct ModelCounters {
     pub(super) scored: AtomicU64,
     pub(super) tokens: AtomicU64,
     pub(super) waiting: AtomicU64,
 }
 
-pub(super) struct Loaded {
+pub(super) struct LoadedModel {
     pub(super) model: Arc<dyn Model>,
-    pub(super) counts: Arc<Counts>,
+    pub(super) counts: Arc<ModelCounters>,
     batch_tokens: AtomicUsize,
 }
 
-impl Loaded {
-    pub(super) fn new(model: Arc<dyn Model>, counts: Arc<Counts>, batch_tokens: usize) -> Self {
+impl LoadedModel {
+    pub(super) fn new(
+        model: Arc<dyn Model>,
+        counts: Arc<ModelCounters>,
+        batch_tokens: usize,
+    ) -> Self {
         Self {
             model,
             counts,

@@ -72,11 +72,7 @@ pub(super) fn describe() {
         BATCH_PADDING,
         "Share of padding if the sequences of a batch were padded to the longest, by model."
     );
-    describe_counter!(
-        TOKENS,
-        Unit::Count,
-        "Tokens processed, by model."
-    );
+    describe_counter!(TOKENS, Unit::Count, "Tokens processed, by model.");
     describe_counter!(
         FAILURES,
         Unit::Count,
@@ -96,7 +92,7 @@ pub(super) fn describe() {
 }
 
 /// Maximum number of names used as labels. Names come from requests, and a label is never removed.
-const MOST_LABELS: usize = 256;
+const MAX_LABELS: usize = 256;
 
 /// Label of all other names.
 const UNKNOWN: &str = "unknown";
@@ -105,9 +101,9 @@ const UNKNOWN: &str = "unknown";
 static LABELS: RwLock<BTreeSet<String>> = RwLock::new(BTreeSet::new());
 
 /// Adds a name to the labels.
-pub(super) fn know(model: &str) {
+pub(super) fn register_label(model: &str) {
     let mut labels = LABELS.write().unwrap_or_else(PoisonError::into_inner);
-    if labels.len() < MOST_LABELS {
+    if labels.len() < MAX_LABELS {
         labels.insert(model.to_owned());
     }
 }
@@ -123,31 +119,31 @@ fn label(model: &str) -> String {
     clippy::cast_precision_loss,
     reason = "token counts are far below 2^53"
 )]
-fn number(count: usize) -> f64 {
+fn to_f64(count: usize) -> f64 {
     count as f64
 }
 
-pub(super) fn waiting(tokens: usize) {
-    gauge!(WAITING).set(number(tokens));
+pub(super) fn set_waiting_tokens(tokens: usize) {
+    gauge!(WAITING).set(to_f64(tokens));
 }
 
-pub(super) fn queued(model: &str, span: Duration) {
-    histogram!(QUEUE_SECONDS, "model" => label(model)).record(span.as_secs_f64());
+pub(super) fn record_queue_time(model: &str, duration: Duration) {
+    histogram!(QUEUE_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
 }
 
-pub(super) fn read(model: &str, span: Duration) {
-    histogram!(READ_SECONDS, "model" => label(model)).record(span.as_secs_f64());
+pub(super) fn record_tokenise_time(model: &str, duration: Duration) {
+    histogram!(READ_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
 }
 
 /// Records a successful batch: the tokens of its sequences and its duration.
-pub(super) fn ran(model: &str, lengths: impl Iterator<Item = usize>, span: Duration) {
+pub(super) fn record_batch(model: &str, lengths: impl Iterator<Item = usize>, duration: Duration) {
     let (rows, tokens, longest) = lengths.fold((0, 0, 0), |(rows, tokens, longest), length| {
         (rows + 1, tokens + length, length.max(longest))
     });
-    histogram!(FORWARD_SECONDS, "model" => label(model)).record(span.as_secs_f64());
-    histogram!(BATCH_TOKENS, "model" => label(model)).record(number(tokens));
-    histogram!(BATCH_ROWS, "model" => label(model)).record(number(rows));
-    histogram!(BATCH_LONGEST, "model" => label(model)).record(number(longest));
+    histogram!(FORWARD_SECONDS, "model" => label(model)).record(duration.as_secs_f64());
+    histogram!(BATCH_TOKENS, "model" => label(model)).record(to_f64(tokens));
+    histogram!(BATCH_ROWS, "model" => label(model)).record(to_f64(rows));
+    histogram!(BATCH_LONGEST, "model" => label(model)).record(to_f64(longest));
     histogram!(BATCH_PADDING, "model" => label(model)).record(padding(rows, tokens, longest));
     counter!(TOKENS, "model" => label(model)).increment(tokens as u64);
 }
@@ -158,26 +154,26 @@ fn padding(rows: usize, tokens: usize, longest: usize) -> f64 {
     if padded == 0 {
         0.0
     } else {
-        1.0 - number(tokens) / number(padded)
+        1.0 - to_f64(tokens) / to_f64(padded)
     }
 }
 
 /// Records a failed batch. `kind` is `out_of_memory`, `panic` or `error`.
-pub(super) fn failed(model: &str, kind: &'static str) {
+pub(super) fn record_failure(model: &str, kind: &'static str) {
     counter!(FAILURES, "model" => label(model), "kind" => kind).increment(1);
 }
 
-pub(super) fn refused(code: ErrorCode) {
+pub(super) fn record_rejection(code: ErrorCode) {
     counter!(REFUSED, "code" => code.as_str()).increment(1);
 }
 
-pub(super) fn loaded(model: &str, done: bool) {
-    counter!(LOADS, "model" => label(model), "result" => if done { "loaded" } else { "failed" })
+pub(super) fn record_load(model: &str, succeeded: bool) {
+    counter!(LOADS, "model" => label(model), "result" => if succeeded { "loaded" } else { "failed" })
         .increment(1);
 }
 
 /// Records the cache lookups of a request: hits, duplicates within the request, and misses.
-pub(super) fn cache(model: &str, hits: usize, duplicates: usize, misses: usize) {
+pub(super) fn record_cache_lookups(model: &str, hits: usize, duplicates: usize, misses: usize) {
     for (result, count) in [("hit", hits), ("duplicate", duplicates), ("miss", misses)] {
         counter!(CACHE, "model" => label(model), "result" => result).increment(count as u64);
     }
@@ -203,7 +199,7 @@ mod tests {
     }
 
     impl Names {
-        fn describes(&self, name: &KeyName) {
+        fn add_described(&self, name: &KeyName) {
             assert!(
                 self.described
                     .lock()
@@ -213,36 +209,36 @@ mod tests {
             );
         }
 
-        fn uses(&self, key: &Key) {
+        fn add_used(&self, key: &Key) {
             self.used.lock().unwrap().insert(key.name().to_owned());
         }
     }
 
     impl Recorder for Names {
         fn describe_counter(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
-            self.describes(&name);
+            self.add_described(&name);
         }
 
         fn describe_gauge(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
-            self.describes(&name);
+            self.add_described(&name);
         }
 
         fn describe_histogram(&self, name: KeyName, _: Option<Unit>, _: SharedString) {
-            self.describes(&name);
+            self.add_described(&name);
         }
 
         fn register_counter(&self, key: &Key, _: &Metadata<'_>) -> Counter {
-            self.uses(key);
+            self.add_used(key);
             Counter::noop()
         }
 
         fn register_gauge(&self, key: &Key, _: &Metadata<'_>) -> Gauge {
-            self.uses(key);
+            self.add_used(key);
             Gauge::noop()
         }
 
         fn register_histogram(&self, key: &Key, _: &Metadata<'_>) -> Histogram {
-            self.uses(key);
+            self.add_used(key);
             Histogram::noop()
         }
     }
@@ -252,14 +248,14 @@ mod tests {
         let names = Names::default();
         with_local_recorder(&names, || {
             describe();
-            waiting(1);
-            queued("m", Duration::ZERO);
-            read("m", Duration::ZERO);
-            ran("m", [3, 4].into_iter(), Duration::ZERO);
-            failed("m", "panic");
-            refused(ErrorCode::Overloaded);
-            loaded("m", true);
-            cache("m", 1, 1, 1);
+            set_waiting_tokens(1);
+            record_queue_time("m", Duration::ZERO);
+            record_tokenise_time("m", Duration::ZERO);
+            record_batch("m", [3, 4].into_iter(), Duration::ZERO);
+            record_failure("m", "panic");
+            record_rejection(ErrorCode::Overloaded);
+            record_load("m", true);
+            record_cache_lookups("m", 1, 1, 1);
         });
         let listed: BTreeSet<String> = NAMES.iter().map(|name| (*name).to_owned()).collect();
         assert_eq!(listed.len(), NAMES.len());
@@ -269,7 +265,7 @@ mod tests {
 
     #[test]
     fn unknown_names_share_a_label() {
-        know("known-one");
+        register_label("known-one");
         let (known, unknown) = (label("known-one"), label("never-loaded"));
         assert_eq!((known.as_str(), unknown.as_str()), ("known-one", UNKNOWN));
         let labels: BTreeSet<_> = (0..10_000)
@@ -278,8 +274,8 @@ mod tests {
         assert_eq!(labels.len(), 1);
         // Successful loads under new names stop at the limit as well. This fills the labels of the
         // process, which no other test reads.
-        (0..10_000).for_each(|at| know(&format!("loaded-{at}")));
-        assert_eq!(LABELS.read().unwrap().len(), MOST_LABELS);
+        (0..10_000).for_each(|at| register_label(&format!("loaded-{at}")));
+        assert_eq!(LABELS.read().unwrap().len(), MAX_LABELS);
         assert_eq!(label("loaded-9999"), UNKNOWN);
     }
 

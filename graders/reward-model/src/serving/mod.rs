@@ -6,11 +6,11 @@
 //! none, run in batches with the sequences of other requests, and scored. All steps of a request
 //! use the same version of the model, even if the model is replaced meanwhile.
 
+mod batcher;
 mod cache;
 mod contract;
 mod device;
-mod former;
-mod lanes;
+mod fair_queue;
 mod loaded;
 mod loading;
 mod metrics;
@@ -18,15 +18,15 @@ mod models;
 mod options;
 mod plan;
 mod queue;
-mod reading;
 mod registry;
 mod slot;
 mod ticket;
+mod tokeniser_pool;
 
 #[cfg(test)]
 mod tests;
 
-pub use contract::{Judged, Loader, Model, Reading, RunError};
+pub use contract::{Loader, Model, RewardScore, RunError, TokenisedInput};
 pub use metrics::NAMES as METRICS;
 pub use models::Models;
 pub use options::ServingOptions;

@@ -15,7 +15,7 @@ pub struct ServingOptions {
     /// Maximum number of sequences per batch.
     pub batch_rows: usize,
     /// Maximum number of threads that render and tokenise concurrently, over all requests.
-    pub readers: usize,
+    pub tokeniser_threads: usize,
     /// Size limit of the cache of readouts, in bytes. 0 disables the cache.
     pub cache_bytes: u64,
     /// Model used by requests that name none. `None` uses the only model, if there is exactly one.
@@ -31,7 +31,7 @@ impl Default for ServingOptions {
             queue_tokens: 4 << 20,
             batch_tokens: 16_384,
             batch_rows: 512,
-            readers: available_parallelism().map_or(1, std::num::NonZero::get),
+            tokeniser_threads: available_parallelism().map_or(1, std::num::NonZero::get),
             cache_bytes: 64 << 20,
             default_model: None,
             names: Vec::new(),

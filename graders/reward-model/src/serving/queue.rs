@@ -12,20 +12,20 @@ use assay_core::reward_model::ModelError;
 use tokio::sync::Notify;
 use tokio::sync::mpsc::unbounded_channel;
 
-use super::former::{Budget, Window};
-use super::lanes::{Lanes, Waiting};
-use super::loaded::Loaded;
+use super::batcher::{Budget, Window};
+use super::fair_queue::{FairQueue, WaitingSequence};
+use super::loaded::LoadedModel;
 use super::metrics;
-use super::ticket::{Job, Ticket};
+use super::ticket::{DeviceJob, Ticket};
 use crate::Sequence;
 
 /// Maximum delay suggested to callers of a full queue.
-const LONGEST_RETRY: Duration = Duration::from_secs(60);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// A request for the device.
-pub(super) struct Order {
+pub(super) struct DeviceRequest {
     pub(super) caller: Arc<str>,
-    pub(super) model: Arc<Loaded>,
+    pub(super) model: Arc<LoadedModel>,
     /// Deadline on the clock of the queue.
     pub(super) deadline: Option<Duration>,
     /// The sequences to run, at least one.
@@ -33,7 +33,7 @@ pub(super) struct Order {
 }
 
 pub(super) struct Queue {
-    most_tokens: usize,
+    max_tokens: usize,
     batch_rows: usize,
     clock: Arc<dyn Clock>,
     state: Mutex<State>,
@@ -42,33 +42,33 @@ pub(super) struct Queue {
 }
 
 struct State {
-    lanes: Lanes<Job>,
-    window: Window<Job>,
+    fair_queue: FairQueue<DeviceJob>,
+    window: Window<DeviceJob>,
     /// Whether the device is running a batch.
     running: bool,
     closed: bool,
     /// Throughput in tokens per second, smoothed over batches. 0 before the first batch.
-    pace: f64,
+    tokens_per_second: f64,
 }
 
 impl State {
     fn tokens(&self) -> usize {
-        self.lanes.tokens() + self.window.tokens()
+        self.fair_queue.tokens() + self.window.tokens()
     }
 
     fn is_idle(&self) -> bool {
-        !self.running && self.window.first().is_none() && self.lanes.is_empty()
+        !self.running && self.window.first().is_none() && self.fair_queue.is_empty()
     }
 
     fn retry_after(&self) -> Duration {
         #[expect(clippy::cast_precision_loss, reason = "an estimate in whole seconds")]
         let backlog = self.tokens() as f64;
-        let seconds = if self.pace > 0.0 {
-            (backlog / self.pace).ceil()
+        let seconds = if self.tokens_per_second > 0.0 {
+            (backlog / self.tokens_per_second).ceil()
         } else {
             1.0
         };
-        Duration::from_secs_f64(seconds.clamp(1.0, LONGEST_RETRY.as_secs_f64()))
+        Duration::from_secs_f64(seconds.clamp(1.0, MAX_RETRY_AFTER.as_secs_f64()))
     }
 
     fn overloaded(&self) -> ModelError {
@@ -80,9 +80,9 @@ impl State {
 }
 
 /// Subtracts a sequence that left the queue from the waiting tokens of its model.
-fn left(waiting: &Waiting<Job>) {
+fn subtract_waiting(waiting: &WaitingSequence<DeviceJob>) {
     waiting
-        .what
+        .payload
         .model
         .counts
         .waiting
@@ -90,16 +90,16 @@ fn left(waiting: &Waiting<Job>) {
 }
 
 impl Queue {
-    pub(super) fn new(most_tokens: usize, batch: Budget, clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(super) fn new(max_tokens: usize, batch: Budget, clock: Arc<dyn Clock>) -> Arc<Self> {
         let state = State {
-            lanes: Lanes::default(),
+            fair_queue: FairQueue::default(),
             window: Window::new(batch),
             running: false,
             closed: false,
-            pace: 0.0,
+            tokens_per_second: 0.0,
         };
         Arc::new(Self {
-            most_tokens,
+            max_tokens,
             batch_rows: batch.rows,
             clock,
             state: Mutex::new(state),
@@ -116,12 +116,12 @@ impl Queue {
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`], [`ModelError::Overloaded`].
-    pub(super) fn knock(&self) -> Result<(), ModelError> {
+    pub(super) fn check_capacity(&self) -> Result<(), ModelError> {
         let state = self.lock();
         if state.closed {
             return Err(ModelError::ShuttingDown);
         }
-        if state.tokens() >= self.most_tokens {
+        if state.tokens() >= self.max_tokens {
             return Err(state.overloaded());
         }
         Ok(())
@@ -132,55 +132,58 @@ impl Queue {
     ///
     /// # Errors
     /// [`ModelError::TooLarge`], [`ModelError::Overloaded`], [`ModelError::ShuttingDown`].
-    pub(super) fn admit(self: &Arc<Self>, order: Order) -> Result<Ticket, ModelError> {
-        let tokens: usize = order.sequences.iter().map(Sequence::len).sum();
-        if tokens > self.most_tokens {
+    pub(super) fn admit(self: &Arc<Self>, request: DeviceRequest) -> Result<Ticket, ModelError> {
+        let tokens: usize = request.sequences.iter().map(Sequence::len).sum();
+        if tokens > self.max_tokens {
             return Err(ModelError::TooLarge {
                 tokens: tokens as u64,
-                limit: self.most_tokens as u64,
+                limit: self.max_tokens as u64,
             });
         }
         let state = self.lock();
-        if state.tokens().saturating_add(tokens) > self.most_tokens && !state.closed {
+        if state.tokens().saturating_add(tokens) > self.max_tokens && !state.closed {
             return Err(state.overloaded());
         }
-        self.enter(state, order)
+        self.enqueue(state, request)
     }
 
     /// Admits internal work regardless of the limit.
     ///
     /// # Errors
     /// [`ModelError::ShuttingDown`].
-    pub(super) fn admit_own(self: &Arc<Self>, order: Order) -> Result<Ticket, ModelError> {
-        self.enter(self.lock(), order)
+    pub(super) fn admit_internal(
+        self: &Arc<Self>,
+        request: DeviceRequest,
+    ) -> Result<Ticket, ModelError> {
+        self.enqueue(self.lock(), request)
     }
 
-    fn enter(
+    fn enqueue(
         self: &Arc<Self>,
         mut state: MutexGuard<'_, State>,
-        order: Order,
+        request: DeviceRequest,
     ) -> Result<Ticket, ModelError> {
         if state.closed {
             return Err(ModelError::ShuttingDown);
         }
-        let Order {
+        let DeviceRequest {
             caller,
             model,
             deadline,
             sequences,
-        } = order;
+        } = request;
         let admitted = self.clock.monotonic();
         let (answers, receiver) = unbounded_channel();
-        let missing = sequences.len();
-        let jobs = sequences.into_iter().enumerate().map(|(place, sequence)| {
+        let remaining = sequences.len();
+        let jobs = sequences.into_iter().enumerate().map(|(index, sequence)| {
             let tokens = sequence.len();
             let (model, answers) = (Arc::clone(&model), answers.clone());
             (
                 tokens,
-                Job {
+                DeviceJob {
                     sequence,
                     model,
-                    place,
+                    index,
                     answers,
                     deadline,
                     admitted,
@@ -188,51 +191,54 @@ impl Queue {
             )
         });
         let before = state.tokens();
-        let number = state.lanes.push(&caller, jobs);
+        let number = state.fair_queue.push(&caller, jobs);
         let tokens = state.tokens();
         model
             .counts
             .waiting
             .fetch_add((tokens - before) as u64, Ordering::Relaxed);
         drop(state);
-        metrics::waiting(tokens);
+        metrics::set_waiting_tokens(tokens);
         self.ready.notify_one();
         Ok(Ticket::new(
             Arc::clone(self),
             caller,
             number,
             receiver,
-            missing,
+            remaining,
         ))
     }
 
     /// Waits for and returns the next batch, all of one model. Sequences past their deadline are
     /// answered with an error and not run. Returns `None` when the queue is closed and empty.
-    pub(super) fn next(&self) -> Option<Vec<Job>> {
+    pub(super) fn next(&self) -> Option<Vec<DeviceJob>> {
         let mut state = self.lock();
         let batch = loop {
-            let State { lanes, window, .. } = &mut *state;
-            window.fill(lanes);
+            let State {
+                fair_queue, window, ..
+            } = &mut *state;
+            window.fill(fair_queue);
             let now = self.clock.monotonic();
-            let late = window.take(|waiting| {
+            let expired = window.take(|waiting| {
                 waiting
-                    .what
+                    .payload
                     .deadline
                     .is_some_and(|deadline| deadline <= now)
             });
-            if !late.is_empty() {
-                for waiting in &late {
-                    left(waiting);
-                    waiting.what.answer(Err(ModelError::Expired));
+            if !expired.is_empty() {
+                for waiting in &expired {
+                    subtract_waiting(waiting);
+                    waiting.payload.answer(Err(ModelError::Expired));
                 }
                 continue;
             }
             if let Some(first) = window.first() {
                 let budget = Budget {
-                    tokens: first.what.model.batch_tokens(),
+                    tokens: first.payload.model.batch_tokens(),
                     rows: self.batch_rows,
                 };
-                break window.form(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
+                break window
+                    .next_batch(budget, |one, other| Arc::ptr_eq(&one.model, &other.model));
             }
             if state.is_idle() {
                 self.idle.notify_waiters();
@@ -248,29 +254,29 @@ impl Queue {
         state.running = true;
         let tokens = state.tokens();
         drop(state);
-        metrics::waiting(tokens);
+        metrics::set_waiting_tokens(tokens);
         let now = self.clock.monotonic();
         for waiting in &batch {
-            left(waiting);
-            metrics::queued(
-                &waiting.what.model.info().name,
-                now.saturating_sub(waiting.what.admitted),
+            subtract_waiting(waiting);
+            metrics::record_queue_time(
+                &waiting.payload.model.info().name,
+                now.saturating_sub(waiting.payload.admitted),
             );
         }
-        Some(batch.into_iter().map(|waiting| waiting.what).collect())
+        Some(batch.into_iter().map(|waiting| waiting.payload).collect())
     }
 
     /// Records that the device finished a batch of `tokens` in `duration`.
-    pub(super) fn done(&self, tokens: usize, span: Duration) {
+    pub(super) fn batch_finished(&self, tokens: usize, duration: Duration) {
         let mut state = self.lock();
         state.running = false;
         #[expect(
             clippy::cast_precision_loss,
             reason = "token counts are far below 2^53"
         )]
-        let latest = tokens as f64 / span.as_secs_f64().max(1e-6);
-        state.pace = if state.pace > 0.0 {
-            0.7 * state.pace + 0.3 * latest
+        let latest = tokens as f64 / duration.as_secs_f64().max(1e-6);
+        state.tokens_per_second = if state.tokens_per_second > 0.0 {
+            0.7 * state.tokens_per_second + 0.3 * latest
         } else {
             latest
         };
@@ -282,7 +288,7 @@ impl Queue {
     /// Removes the waiting sequences of a request. Returns whether there were any.
     pub(super) fn remove(&self, caller: &Arc<str>, number: u64) -> bool {
         let mut state = self.lock();
-        let mut removed: Vec<_> = state.lanes.remove(caller, number).into();
+        let mut removed: Vec<_> = state.fair_queue.remove(caller, number).into();
         removed.extend(state.window.take(|waiting| waiting.ticket == number));
         if state.is_idle() {
             self.idle.notify_waiters();
@@ -291,8 +297,8 @@ impl Queue {
         // The removed jobs are dropped outside the lock because they may own the last reference to
         // a model.
         drop(state);
-        metrics::waiting(tokens);
-        removed.iter().for_each(left);
+        metrics::set_waiting_tokens(tokens);
+        removed.iter().for_each(subtract_waiting);
         !removed.is_empty()
     }
 
@@ -319,20 +325,22 @@ impl Queue {
     }
 
     /// Answers all waiting sequences with [`ModelError::ShuttingDown`].
-    pub(super) fn clear(&self) {
+    pub(super) fn reject_all(&self) {
         loop {
             let mut state = self.lock();
-            let State { lanes, window, .. } = &mut *state;
-            window.fill(lanes);
+            let State {
+                fair_queue, window, ..
+            } = &mut *state;
+            window.fill(fair_queue);
             let cleared = window.take(|_| true);
             drop(state);
             if cleared.is_empty() {
-                metrics::waiting(0);
+                metrics::set_waiting_tokens(0);
                 return;
             }
             for waiting in &cleared {
-                left(waiting);
-                waiting.what.answer(Err(ModelError::ShuttingDown));
+                subtract_waiting(waiting);
+                waiting.payload.answer(Err(ModelError::ShuttingDown));
             }
         }
     }

@@ -8,10 +8,10 @@ use assay_core::reward_model::ModelError;
 use super::slot::Slot;
 
 /// Maximum length of a name in bytes.
-const NAME_BYTES: usize = 64;
+const MAX_NAME_BYTES: usize = 64;
 
 /// Maximum number of models. Names come from requests, and each model stays until it is unloaded.
-const MOST_MODELS: usize = 256;
+const MAX_MODELS: usize = 256;
 
 /// The slots of all names, and the default name.
 #[derive(Default)]
@@ -40,7 +40,7 @@ impl Registry {
     /// All slots, sorted by name, with whether they are the default.
     pub(super) fn all(&self) -> Vec<(Arc<Slot>, bool)> {
         let slots = self.slots();
-        let default = self.default.as_ref().or_else(|| only(&slots));
+        let default = self.default.as_ref().or_else(|| single_name(&slots));
         slots
             .iter()
             .map(|(name, slot)| (Arc::clone(slot), default == Some(name)))
@@ -63,7 +63,7 @@ impl Registry {
         };
         let Some(name) = name
             .or(self.default.as_deref())
-            .or_else(|| only(&slots).map(String::as_str))
+            .or_else(|| single_name(&slots).map(String::as_str))
         else {
             return Err(ModelError::Unknown(match slots.len() {
                 0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or declare one \
@@ -88,23 +88,23 @@ impl Registry {
     /// # Errors
     /// [`ModelError::NotLoadable`] if the name is invalid or there are too many models,
     /// [`ModelError::Unknown`] if the slot does not exist and `create` is not set.
-    pub(super) fn begin(&self, name: &str, make: bool) -> Result<Arc<Slot>, ModelError> {
-        let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        if name.is_empty() || name.len() > NAME_BYTES || !name.bytes().all(fits) {
+    pub(super) fn begin_load(&self, name: &str, create: bool) -> Result<Arc<Slot>, ModelError> {
+        let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_allowed) {
             return Err(ModelError::NotLoadable(format!(
                 "invalid model name `{}`: use 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and `.`",
                 name.escape_default()
             )));
         }
-        if !make {
+        if !create {
             let slot = self.find(Some(name))?;
-            slot.begin();
+            slot.begin_load();
             return Ok(slot);
         }
         let mut slots = self.slots_mut();
-        if slots.len() >= MOST_MODELS && !slots.contains_key(name) {
+        if slots.len() >= MAX_MODELS && !slots.contains_key(name) {
             return Err(ModelError::NotLoadable(format!(
-                "there are already {MOST_MODELS} models; unload one first"
+                "there are already {MAX_MODELS} models; unload one first"
             )));
         }
         let slot = slots
@@ -112,7 +112,7 @@ impl Registry {
             .or_insert_with(|| Slot::new(name));
         // Under the lock, so that no request sees a new slot with neither a model nor a pending
         // load.
-        slot.begin();
+        slot.begin_load();
         Ok(Arc::clone(slot))
     }
 
@@ -124,12 +124,12 @@ impl Registry {
         let slot = self.slots_mut().remove(name);
         let slot =
             slot.ok_or_else(|| ModelError::Unknown(format!("no model `{name}` is loaded")))?;
-        slot.give_up();
+        slot.mark_removed();
         Ok(())
     }
 }
 
 /// The name, if there is exactly one.
-fn only(slots: &BTreeMap<String, Arc<Slot>>) -> Option<&String> {
+fn single_name(slots: &BTreeMap<String, Arc<Slot>>) -> Option<&String> {
     slots.keys().next().filter(|_| slots.len() == 1)
 }

@@ -9,7 +9,7 @@ use assay_core::Clock;
 use assay_core::reward_model::{ModelError, ModelState, ModelStatus};
 use tokio::sync::Notify;
 
-use super::loaded::{Counts, Loaded};
+use super::loaded::{LoadedModel, ModelCounters};
 use crate::ModelOptions;
 
 /// Source and options of a model.
@@ -21,29 +21,29 @@ pub(super) struct Origin {
 
 pub(super) struct Slot {
     name: String,
-    pub(super) counts: Arc<Counts>,
-    current: ArcSwapOption<Loaded>,
+    pub(super) counts: Arc<ModelCounters>,
+    current: ArcSwapOption<LoadedModel>,
     state: Mutex<State>,
-    settled: Notify,
+    changed: Notify,
     /// Locked by the running load: loads of one name run one after the other.
-    pub(super) turn: Mutex<()>,
+    pub(super) load_lock: Mutex<()>,
 }
 
 #[derive(Default)]
 struct State {
     /// Origin of the loaded model, or of the last failed load if there is none.
     origin: Option<Origin>,
-    problem: Option<String>,
+    last_error: Option<String>,
     /// Number of loads that have begun and not ended.
-    coming: usize,
+    pending_loads: usize,
     /// Whether the name was removed.
-    gone: bool,
+    removed: bool,
 }
 
 /// No model is loaded: the error, and whether a load is pending.
-struct Absent {
+struct Unavailable {
     error: ModelError,
-    coming: bool,
+    loading: bool,
 }
 
 impl Slot {
@@ -53,8 +53,8 @@ impl Slot {
             counts: Arc::default(),
             current: ArcSwapOption::empty(),
             state: Mutex::default(),
-            settled: Notify::new(),
-            turn: Mutex::default(),
+            changed: Notify::new(),
+            load_lock: Mutex::default(),
         })
     }
 
@@ -63,33 +63,33 @@ impl Slot {
     }
 
     /// Begins a load. Until it ends, requests with a timeout wait for the model.
-    pub(super) fn begin(&self) {
-        self.lock().coming += 1;
+    pub(super) fn begin_load(&self) {
+        self.lock().pending_loads += 1;
     }
 
     /// Origin of a load: what the load declares, completed from the previous origin.
     ///
     /// # Errors
     /// [`ModelError::NotLoadable`] if no source is known.
-    pub(super) fn origin(
+    pub(super) fn resolve_origin(
         &self,
         source: Option<String>,
         options: Option<ModelOptions>,
     ) -> Result<Origin, ModelError> {
-        let present = self.lock().origin.clone();
-        let (known, kept) = present.map_or((None, None), |origin| {
+        let previous = self.lock().origin.clone();
+        let (previous_source, previous_options) = previous.map_or((None, None), |origin| {
             (Some(origin.source), Some(origin.options))
         });
-        let nowhere = || {
+        let no_source = || {
             let name = &self.name;
             ModelError::NotLoadable(format!(
                 "no model `{name}` has been loaded yet; set `source` to a directory or `org/name`"
             ))
         };
-        let source = source.or(known).ok_or_else(nowhere)?;
+        let source = source.or(previous_source).ok_or_else(no_source)?;
         Ok(Origin {
             source,
-            options: options.or(kept).unwrap_or_default(),
+            options: options.or(previous_options).unwrap_or_default(),
         })
     }
 
@@ -98,26 +98,26 @@ impl Slot {
     ///
     /// # Errors
     /// [`ModelError::NotLoadable`] if the load failed or the name was removed meanwhile.
-    pub(super) fn end(
+    pub(super) fn finish_load(
         &self,
         origin: Option<Origin>,
-        outcome: Result<Arc<Loaded>, ModelError>,
-    ) -> Result<Arc<Loaded>, ModelError> {
+        outcome: Result<Arc<LoadedModel>, ModelError>,
+    ) -> Result<Arc<LoadedModel>, ModelError> {
         let mut state = self.lock();
-        state.coming -= 1;
+        state.pending_loads -= 1;
         let outcome = match outcome {
-            Ok(_) if state.gone => Err(ModelError::NotLoadable(format!(
+            Ok(_) if state.removed => Err(ModelError::NotLoadable(format!(
                 "model `{}` was unloaded while it was loading",
                 self.name
             ))),
             Ok(loaded) => {
                 state.origin = origin;
-                state.problem = None;
+                state.last_error = None;
                 self.current.store(Some(Arc::clone(&loaded)));
                 Ok(loaded)
             }
             Err(error) => {
-                state.problem = Some(error.to_string());
+                state.last_error = Some(error.to_string());
                 if self.current.load().is_none() {
                     state.origin = origin.or(state.origin.take());
                 }
@@ -125,25 +125,26 @@ impl Slot {
             }
         };
         drop(state);
-        self.settled.notify_waiters();
+        self.changed.notify_waiters();
         outcome
     }
 
     /// Marks the name as removed.
-    pub(super) fn give_up(&self) {
-        self.lock().gone = true;
-        self.settled.notify_waiters();
+    pub(super) fn mark_removed(&self) {
+        self.lock().removed = true;
+        self.changed.notify_waiters();
     }
 
     /// The model, if it is loaded.
     ///
     /// # Errors
     /// [`ModelError::Unavailable`], [`ModelError::Unknown`].
-    pub(super) fn model(&self) -> Result<Arc<Loaded>, ModelError> {
-        self.present().map_err(|absent| absent.error)
+    pub(super) fn model(&self) -> Result<Arc<LoadedModel>, ModelError> {
+        self.current_model()
+            .map_err(|unavailable| unavailable.error)
     }
 
-    fn present(&self) -> Result<Arc<Loaded>, Absent> {
+    fn current_model(&self) -> Result<Arc<LoadedModel>, Unavailable> {
         if let Some(loaded) = self.current.load_full() {
             return Ok(loaded);
         }
@@ -154,22 +155,22 @@ impl Slot {
             return Ok(loaded);
         }
         let name = &self.name;
-        if state.gone {
+        if state.removed {
             let error = ModelError::Unknown(format!("model `{name}` has been unloaded"));
-            return Err(Absent {
+            return Err(Unavailable {
                 error,
-                coming: false,
+                loading: false,
             });
         }
-        let coming = state.coming > 0;
-        let error = ModelError::Unavailable(match &state.problem {
-            _ if coming => {
+        let loading = state.pending_loads > 0;
+        let error = ModelError::Unavailable(match &state.last_error {
+            _ if loading => {
                 format!("model `{name}` is loading; retry, or set a timeout to wait")
             }
-            Some(problem) => format!("model `{name}` failed to load: {problem}"),
+            Some(error) => format!("model `{name}` failed to load: {error}"),
             None => format!("model `{name}` is not loaded"),
         });
-        Err(Absent { error, coming })
+        Err(Unavailable { error, loading })
     }
 
     /// The model, once it is loaded. Waits for a pending load until `deadline`, or not at all if
@@ -177,28 +178,28 @@ impl Slot {
     ///
     /// # Errors
     /// As [`Slot::model`].
-    pub(super) async fn model_by(
+    pub(super) async fn wait_for_model(
         &self,
         deadline: Option<Duration>,
         clock: &dyn Clock,
-    ) -> Result<Arc<Loaded>, ModelError> {
+    ) -> Result<Arc<LoadedModel>, ModelError> {
         loop {
-            let settled = self.settled.notified();
-            let error = match self.present() {
+            let changed = self.changed.notified();
+            let error = match self.current_model() {
                 Ok(loaded) => return Ok(loaded),
-                Err(Absent {
+                Err(Unavailable {
                     error,
-                    coming: false,
+                    loading: false,
                 }) => return Err(error),
-                Err(Absent {
+                Err(Unavailable {
                     error,
-                    coming: true,
+                    loading: true,
                 }) => error,
             };
-            let left = deadline.map_or(Duration::ZERO, |deadline| {
+            let remaining = deadline.map_or(Duration::ZERO, |deadline| {
                 deadline.saturating_sub(clock.monotonic())
             });
-            if left.is_zero() || tokio::time::timeout(left, settled).await.is_err() {
+            if remaining.is_zero() || tokio::time::timeout(remaining, changed).await.is_err() {
                 return Err(error);
             }
         }
@@ -212,10 +213,10 @@ impl Slot {
             name: self.name.clone(),
             state: match loaded {
                 Some(_) => ModelState::Ready,
-                None if state.coming > 0 => ModelState::Loading,
+                None if state.pending_loads > 0 => ModelState::Loading,
                 None => ModelState::Failed,
             },
-            problem: state.problem.clone(),
+            problem: state.last_error.clone(),
             info: loaded.map(|loaded| Arc::clone(loaded.info())),
             default,
             scored: count(&self.counts.scored),

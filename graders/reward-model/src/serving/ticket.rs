@@ -7,7 +7,7 @@ use std::time::Duration;
 use assay_core::reward_model::{ModelError, Readout};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
-use super::loaded::Loaded;
+use super::loaded::LoadedModel;
 use super::queue::Queue;
 use crate::Sequence;
 
@@ -15,20 +15,20 @@ use crate::Sequence;
 pub(super) type Answer = (usize, Result<Readout, ModelError>);
 
 /// A sequence to run on the device.
-pub(super) struct Job {
+pub(super) struct DeviceJob {
     pub(super) sequence: Sequence,
-    pub(super) model: Arc<Loaded>,
+    pub(super) model: Arc<LoadedModel>,
     /// Index among the sequences of its request.
-    pub(super) place: usize,
+    pub(super) index: usize,
     pub(super) answers: UnboundedSender<Answer>,
     pub(super) deadline: Option<Duration>,
     pub(super) admitted: Duration,
 }
 
-impl Job {
+impl DeviceJob {
     /// Sends the answer. The receiver may have been dropped.
     pub(super) fn answer(&self, answer: Result<Readout, ModelError>) {
-        let _ = self.answers.send((self.place, answer));
+        let _ = self.answers.send((self.index, answer));
     }
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Ticket {
     caller: Arc<str>,
     number: u64,
     answers: UnboundedReceiver<Answer>,
-    missing: usize,
+    remaining: usize,
 }
 
 impl Ticket {
@@ -48,19 +48,19 @@ impl Ticket {
         caller: Arc<str>,
         number: u64,
         answers: UnboundedReceiver<Answer>,
-        missing: usize,
+        remaining: usize,
     ) -> Self {
         Self {
             queue,
             caller,
             number,
             answers,
-            missing,
+            remaining,
         }
     }
 
     /// Removes the sequences that have not run yet. Returns whether there were any.
-    pub(super) fn give_up(&self) -> bool {
+    pub(super) fn cancel(&self) -> bool {
         self.queue.remove(&self.caller, self.number)
     }
 
@@ -69,35 +69,34 @@ impl Ticket {
     /// # Errors
     /// The error of the first sequence that failed.
     pub(super) async fn next(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
-        if self.missing == 0 {
+        if self.remaining == 0 {
             return Ok(None);
         }
         let answer = self.answers.recv().await;
-        self.took(answer)
+        self.receive(answer)
     }
 
     /// Like [`Ticket::next`], for threads that may block.
     pub(super) fn next_blocking(&mut self) -> Result<Option<(usize, Readout)>, ModelError> {
-        if self.missing == 0 {
+        if self.remaining == 0 {
             return Ok(None);
         }
         let answer = self.answers.blocking_recv();
-        self.took(answer)
+        self.receive(answer)
     }
 
-    fn took(&mut self, answer: Option<Answer>) -> Result<Option<(usize, Readout)>, ModelError> {
-        let lost =
-            || ModelError::Device("the device did not answer a sequence".to_owned());
-        let (place, readout) = answer.ok_or_else(lost)?;
-        self.missing -= 1;
-        Ok(Some((place, readout?)))
+    fn receive(&mut self, answer: Option<Answer>) -> Result<Option<(usize, Readout)>, ModelError> {
+        let lost = || ModelError::Device("the device did not answer a sequence".to_owned());
+        let (index, readout) = answer.ok_or_else(lost)?;
+        self.remaining -= 1;
+        Ok(Some((index, readout?)))
     }
 }
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        if self.missing > 0 {
-            self.give_up();
+        if self.remaining > 0 {
+            self.cancel();
         }
     }
 }

@@ -10,32 +10,32 @@ use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 
 use super::cache;
-use super::loaded::Loaded;
+use super::loaded::LoadedModel;
 use crate::Sequence;
 
 /// Inputs per chunk: enough to amortise the thread switch, few enough that other requests do not
 /// wait long.
-const PIECE: usize = 32;
+const CHUNK: usize = 32;
 
 /// A sequence and its cache key.
-pub(super) struct Named {
+pub(super) struct KeyedSequence {
     pub(super) key: Hash,
     pub(super) sequence: Sequence,
 }
 
 /// The sequences of one input with their cache keys.
-pub(super) struct Read {
-    pub(super) main: Named,
-    pub(super) reference: Option<Named>,
+pub(super) struct KeyedInput {
+    pub(super) main: KeyedSequence,
+    pub(super) reference: Option<KeyedSequence>,
 }
 
 /// Limits the tokenising threads over all requests.
-pub(super) struct Readers {
+pub(super) struct TokeniserPool {
     permits: Arc<Semaphore>,
     count: usize,
 }
 
-impl Readers {
+impl TokeniserPool {
     /// Creates a pool of at most `count` threads, at least one.
     pub(super) fn new(count: usize) -> Self {
         let count = count.clamp(1, Semaphore::MAX_PERMITS);
@@ -52,45 +52,45 @@ impl Readers {
     /// shutting down.
     pub(super) async fn read(
         &self,
-        model: &Arc<Loaded>,
+        model: &Arc<LoadedModel>,
         inputs: Vec<ModelInput>,
         truncate: Truncate,
-    ) -> Result<Vec<Result<Read, Refusal>>, ModelError> {
+    ) -> Result<Vec<Result<KeyedInput, Refusal>>, ModelError> {
         let inputs: Arc<[ModelInput]> = inputs.into();
         let count = inputs.len();
-        let pieces = (0..count)
-            .step_by(PIECE)
-            .map(|start| start..count.min(start + PIECE));
+        let chunks = (0..count)
+            .step_by(CHUNK)
+            .map(|start| start..count.min(start + CHUNK));
         // A request queues at most as many chunks as there are threads, so that a short request
         // does not wait for all chunks of a long one.
-        let read = stream::iter(pieces)
-            .map(|piece| self.piece(model, &inputs, piece, truncate))
+        let read = stream::iter(chunks)
+            .map(|chunk| self.chunk(model, &inputs, chunk, truncate))
             .buffered(self.count);
         read.try_collect::<Vec<_>>()
             .await
-            .map(|pieces| pieces.into_iter().flatten().collect())
+            .map(|chunks| chunks.into_iter().flatten().collect())
     }
 
-    async fn piece(
+    async fn chunk(
         &self,
-        model: &Arc<Loaded>,
+        model: &Arc<LoadedModel>,
         inputs: &Arc<[ModelInput]>,
-        piece: Range<usize>,
+        chunk: Range<usize>,
         truncate: Truncate,
-    ) -> Result<Vec<Result<Read, Refusal>>, ModelError> {
+    ) -> Result<Vec<Result<KeyedInput, Refusal>>, ModelError> {
         let permit = Arc::clone(&self.permits)
             .acquire_owned()
             .await
             .map_err(|_| ModelError::ShuttingDown)?;
         let (reader, inputs) = (Arc::clone(model), Arc::clone(inputs));
-        let reading = spawn_blocking(move || {
+        let tokenised = spawn_blocking(move || {
             let _permit = permit;
-            inputs[piece]
+            inputs[chunk]
                 .iter()
-                .map(|input| read(&reader, input, truncate))
+                .map(|input| tokenise(&reader, input, truncate))
                 .collect()
         });
-        reading.await.map_err(|error| {
+        tokenised.await.map_err(|error| {
             if error.is_panic() {
                 let name = &model.info().name;
                 ModelError::Device(format!(
@@ -103,15 +103,19 @@ impl Readers {
     }
 }
 
-fn read(model: &Loaded, input: &ModelInput, truncate: Truncate) -> Result<Read, Refusal> {
+fn tokenise(
+    model: &LoadedModel,
+    input: &ModelInput,
+    truncate: Truncate,
+) -> Result<KeyedInput, Refusal> {
     let version = &model.info().version;
-    let named = |sequence: Sequence| Named {
+    let keyed = |sequence: Sequence| KeyedSequence {
         key: cache::key(version, &sequence),
         sequence,
     };
-    let reading = model.model.read(input, truncate)?;
-    Ok(Read {
-        main: named(reading.main),
-        reference: reading.reference.map(named),
+    let tokenised = model.model.read(input, truncate)?;
+    Ok(KeyedInput {
+        main: keyed(tokenised.main),
+        reference: tokenised.reference.map(keyed),
     })
 }

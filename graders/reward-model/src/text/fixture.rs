@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
-use super::{Facts, Kind, Reader, ReaderError};
+use super::{InputKind, InputReader, InputReaderError, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 
@@ -93,20 +93,20 @@ impl Files {
     pub(super) fn open(
         &self,
         options: &ModelOptions,
-        facts: &Facts,
-    ) -> Result<Reader, ReaderError> {
-        Reader::open(self.path(), options, facts)
+        properties: &ModelProperties,
+    ) -> Result<InputReader, InputReaderError> {
+        InputReader::open(self.path(), options, properties)
     }
 
     /// A reader for a kind of input with at most `max_tokens`.
-    pub(super) fn reader(&self, kind: Kind, max_tokens: usize) -> Reader {
-        self.open(&ModelOptions::default(), &facts(kind, max_tokens))
+    pub(super) fn reader(&self, kind: InputKind, max_tokens: usize) -> InputReader {
+        self.open(&ModelOptions::default(), &properties(kind, max_tokens))
             .unwrap()
     }
 }
 
-pub(super) fn facts(kind: Kind, max_tokens: usize) -> Facts {
-    Facts {
+pub(super) fn properties(kind: InputKind, max_tokens: usize) -> ModelProperties {
+    ModelProperties {
         kind,
         pooling: Pooling::Last,
         pad: None,

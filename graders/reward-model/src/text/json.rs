@@ -5,7 +5,7 @@ use minijinja::value::{Kwargs, ValueKind};
 use minijinja::{Error, ErrorKind, Value};
 
 /// Maximum nesting depth.
-const DEPTH: usize = 256;
+const MAX_DEPTH: usize = 256;
 
 /// `value | tojson(ensure_ascii=false, indent=none, separators=none, sort_keys=false)`.
 #[expect(
@@ -36,8 +36,8 @@ pub(super) fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
             .ok_or_else(|| invalid("`separators` must be two strings"))
     };
     let writer = Writer {
-        between: separator(0, if indent.is_some() { "," } else { ", " })?,
-        after_key: separator(1, ": ")?,
+        item_separator: separator(0, if indent.is_some() { "," } else { ", " })?,
+        key_separator: separator(1, ": ")?,
         ensure_ascii: options
             .get::<Option<bool>>("ensure_ascii")?
             .unwrap_or(false),
@@ -51,8 +51,8 @@ pub(super) fn tojson(value: &Value, options: Kwargs) -> Result<Value, Error> {
 }
 
 struct Writer {
-    between: String,
-    after_key: String,
+    item_separator: String,
+    key_separator: String,
     ensure_ascii: bool,
     sort_keys: bool,
     indent: Option<String>,
@@ -60,8 +60,10 @@ struct Writer {
 
 impl Writer {
     fn write(&self, value: &Value, depth: usize, out: &mut String) -> Result<(), Error> {
-        if depth > DEPTH {
-            return Err(invalid("the value is nested too deeply: at most 256 levels are supported"));
+        if depth > MAX_DEPTH {
+            return Err(invalid(
+                "the value is nested too deeply: at most 256 levels are supported",
+            ));
         }
         match value.kind() {
             ValueKind::None => out.push_str("null"),
@@ -86,11 +88,15 @@ impl Writer {
                 }
                 self.list('{', '}', entries.iter(), depth, out, |(key, entry), out| {
                     self.string(key, out);
-                    out.push_str(&self.after_key);
+                    out.push_str(&self.key_separator);
                     self.write(entry, depth + 1, out)
                 })?;
             }
-            kind => return Err(invalid(&format!("a value of type {kind} cannot be written as JSON"))),
+            kind => {
+                return Err(invalid(&format!(
+                    "a value of type {kind} cannot be written as JSON"
+                )));
+            }
         }
         Ok(())
     }
@@ -108,7 +114,7 @@ impl Writer {
         out.push(open);
         for (at, item) in items.enumerate() {
             if at > 0 {
-                out.push_str(&self.between);
+                out.push_str(&self.item_separator);
             }
             self.line(depth + 1, out);
             write(item, out)?;
@@ -189,7 +195,9 @@ fn key_text(key: &Value) -> Result<String, Error> {
         ValueKind::None => Ok("null".to_owned()),
         ValueKind::Bool => Ok(if key.is_true() { "true" } else { "false" }.to_owned()),
         ValueKind::Number => number(key),
-        kind => Err(invalid(&format!("a key of type {kind} cannot be written as JSON"))),
+        kind => Err(invalid(&format!(
+            "a key of type {kind} cannot be written as JSON"
+        ))),
     }
 }
 

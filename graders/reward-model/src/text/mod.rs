@@ -7,14 +7,14 @@
 //! on which the reward model was not trained. There is one intended difference: a text that starts
 //! with a beginning-of-sequence token does not get a second one.
 
-mod config;
 mod json;
-mod marks;
+mod prompt_marks;
 mod reader;
 mod rollout;
 mod steps;
 mod template;
 mod tokenizer;
+mod tokenizer_config;
 mod truncate;
 
 #[cfg(test)]
@@ -22,8 +22,8 @@ mod fixture;
 #[cfg(test)]
 mod tests;
 
-pub use reader::Reader;
-pub use steps::Steps;
+pub use reader::InputReader;
+pub use steps::StepMarkers;
 
 use assay_core::Completion;
 use assay_core::reward_model::Refusal;
@@ -34,22 +34,22 @@ use crate::pooling::Pooling;
 
 /// How a model reads a rollout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum InputKind {
     /// Rendered by a template, scored at the rows of the pooling.
     Rollout,
     /// Rendered by a template, scored at the token after each step of the completion.
     Steps,
     /// Encoded as a pair of prompt and completion.
-    Pair,
+    SecondText,
     /// Only the completion. A reference is embedded as a separate sequence.
     Embedding,
 }
 
 /// Properties of a model, from its configuration and tensors, that the reader needs.
 #[derive(Debug, Clone, Copy)]
-pub struct Facts {
+pub struct ModelProperties {
     /// How the model reads rollouts.
-    pub kind: Kind,
+    pub kind: InputKind,
     /// Default pooling, used unless options declare another.
     pub pooling: Pooling,
     /// Id of the padding token according to the configuration. `None` uses that of the tokenizer.
@@ -62,16 +62,16 @@ pub struct Facts {
 
 /// The reader cannot be opened: the file, option or template at fault, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {problem}")]
-pub struct ReaderError {
-    place: &'static str,
+#[error("{location}: {problem}")]
+pub struct InputReaderError {
+    location: &'static str,
     problem: String,
 }
 
-impl ReaderError {
-    fn new(place: &'static str, problem: impl Into<String>) -> Self {
+impl InputReaderError {
+    fn new(location: &'static str, problem: impl Into<String>) -> Self {
         Self {
-            place,
+            location,
             problem: problem.into(),
         }
     }
@@ -82,8 +82,8 @@ pub(crate) fn render(
     template: &str,
     prompt: &Completion,
     completion: &Completion,
-) -> Result<Result<Rendered, Refusal>, ReaderError> {
-    let config = config::TokenizerConfig {
+) -> Result<Result<Rendered, Refusal>, InputReaderError> {
+    let config = tokenizer_config::TokenizerConfig {
         chat_template: Some(template.to_owned()),
         ..Default::default()
     };

@@ -16,15 +16,15 @@ use super::template::is_space;
 const OPEN: u32 = 0xF_0000;
 const CLOSE: u32 = 0x10_0000;
 /// Maximum number of marked texts: a private-use plane without its two non-characters.
-const MOST: u32 = 0xFFFE;
+const MAX_MARKS: u32 = 0xFFFE;
 
 /// Marks texts, or leaves them unchanged.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct PromptMarks {
     next: Option<u32>,
 }
 
-impl Marks {
+impl PromptMarks {
     /// Leaves texts unchanged.
     pub(super) fn off() -> Self {
         Self { next: None }
@@ -39,7 +39,7 @@ impl Marks {
     /// marked.
     pub(super) fn mark<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let core = text.trim_matches(is_space);
-        let Some(at) = self.next.filter(|at| *at < MOST && !core.is_empty()) else {
+        let Some(at) = self.next.filter(|at| *at < MAX_MARKS && !core.is_empty()) else {
             return Cow::Borrowed(text);
         };
         let (Some(open), Some(close)) = (char::from_u32(OPEN + at), char::from_u32(CLOSE + at))
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn marks_are_inside_outer_white_space_and_yield_spans() {
-        let mut marks = Marks::on();
+        let mut marks = PromptMarks::on();
         let (one, two) = (
             marks.mark(" a b\n").into_owned(),
             marks.mark("c").into_owned(),
@@ -101,21 +101,21 @@ mod tests {
             spans(&format!("x{}{two}", one.trim()), "xa bc"),
             Some(vec![1..4, 4..5])
         );
-        assert_eq!(Marks::off().mark(" a"), " a");
-        assert_eq!(Marks::on().mark(" \n"), " \n");
+        assert_eq!(PromptMarks::off().mark(" a"), " a");
+        assert_eq!(PromptMarks::on().mark(" \n"), " \n");
     }
 
     #[test]
     fn changed_texts_and_texts_with_mark_characters_have_no_spans() {
-        let marked = Marks::on().mark("abc").into_owned();
+        let marked = PromptMarks::on().mark("abc").into_owned();
         assert_eq!(spans(&marked, "ab"), None);
         let forged = "a\u{f0000}b\u{100000}";
-        assert_eq!(spans(&Marks::on().mark(forged), forged), None);
+        assert_eq!(spans(&PromptMarks::on().mark(forged), forged), None);
     }
 
     #[test]
     fn texts_that_lost_a_mark_have_no_span() {
-        let marked = Marks::on().mark("abc").into_owned();
+        let marked = PromptMarks::on().mark("abc").into_owned();
         let half: String = marked.chars().skip(1).collect();
         assert_eq!(spans(&half, "abc"), Some(Vec::new()));
     }

@@ -6,26 +6,26 @@ use assay_core::reward_model::Refusal;
 use super::template::is_space;
 
 /// Default separator of steps: a blank line.
-const SEPARATOR: &str = "\n\n";
+const DEFAULT_SEPARATOR: &str = "\n\n";
 
 /// Default step token, used by the process reward models of Qwen2.5 and most later ones.
-pub(super) const USUAL_TOKEN: &str = "<extra_0>";
+pub(super) const DEFAULT_TOKEN: &str = "<extra_0>";
 
 /// How steps are separated and marked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Steps {
+pub struct StepMarkers {
     separator: String,
     token: String,
     id: u32,
 }
 
-impl Steps {
+impl StepMarkers {
     /// Creates step markers: steps are separated by `separator` and followed by `token` with the id
     /// `id`.
     pub(super) fn new(separator: Option<&str>, token: &str, id: u32) -> Self {
         let separator = separator
             .filter(|separator| !separator.is_empty())
-            .unwrap_or(SEPARATOR);
+            .unwrap_or(DEFAULT_SEPARATOR);
         Self {
             separator: separator.to_owned(),
             token: token.to_owned(),
@@ -114,7 +114,7 @@ impl Steps {
         }
     }
 
-    fn forged(&self, place: &str) -> Refusal {
+    fn forged(&self, source: &str) -> Refusal {
         Refusal::Unreadable(format!(
             "{source} contains the step token `{}`; remove it",
             self.token
@@ -126,8 +126,8 @@ impl Steps {
 mod tests {
     use super::*;
 
-    fn steps() -> Steps {
-        Steps::new(None, "<s>", 7)
+    fn steps() -> StepMarkers {
+        StepMarkers::new(None, "<s>", 7)
     }
 
     fn marked(text: &str) -> Result<(String, usize), Refusal> {
@@ -143,9 +143,12 @@ mod tests {
             ("a<s>b c<s>".to_owned(), 2)
         );
         assert_eq!(marked("a\n\n\nb").unwrap(), ("a<s>\nb<s>".to_owned(), 2));
-        assert_eq!(Steps::new(Some("\n"), "<s>", 7).split("a\nb"), ["a", "b"]);
         assert_eq!(
-            Steps::new(Some(""), "<s>", 7).split("a\nb\n\nc"),
+            StepMarkers::new(Some("\n"), "<s>", 7).split("a\nb"),
+            ["a", "b"]
+        );
+        assert_eq!(
+            StepMarkers::new(Some(""), "<s>", 7).split("a\nb\n\nc"),
             ["a\nb", "c"]
         );
     }

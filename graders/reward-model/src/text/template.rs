@@ -56,7 +56,7 @@ impl Template {
             Missing::Error => UndefinedBehavior::SemiStrict,
         });
         assay_jinja::bound(&mut environment);
-        environment.set_unknown_method_callback(method);
+        environment.set_unknown_method_callback(call_method);
         assay_jinja::add_filter(&mut environment, "tojson", json::tojson);
         assay_jinja::add_filter(&mut environment, "trim", trim);
         // In Python, strings are iterable, and strings and mappings are sequences.
@@ -138,13 +138,13 @@ fn without_generation_tags(source: &str) -> String {
 
 /// Methods of Python values. String methods that depend on the definition of white space are
 /// implemented here, the others in [`assay_jinja`].
-fn method(
+fn call_method(
     state: &mut State,
     value: &Value,
     name: &str,
     arguments: &[Value],
 ) -> Result<Value, Error> {
-    if let (Some(text), Some(sides)) = (value.as_str(), Sides::of(name)) {
+    if let (Some(text), Some(sides)) = (value.as_str(), Sides::from_method(name)) {
         let (chars,): (Option<&str>,) = from_args(arguments)?;
         return Ok(Value::from(sides.strip(text, chars)));
     }
@@ -155,10 +155,13 @@ fn method(
             .map(Value::from)
             .collect()),
         (Some(text), "splitlines", _) => {
-            let (keep, options): (Option<bool>, Kwargs) = from_args(arguments)?;
-            let keep = keep.or(options.get("keepends")?).unwrap_or(false);
+            let (keep_ends, options): (Option<bool>, Kwargs) = from_args(arguments)?;
+            let keep_ends = keep_ends.or(options.get("keepends")?).unwrap_or(false);
             options.assert_all_used()?;
-            Ok(lines(text, keep).into_iter().map(Value::from).collect())
+            Ok(split_lines(text, keep_ends)
+                .into_iter()
+                .map(Value::from)
+                .collect())
         }
         _ => assay_jinja::method(state, value, name, arguments),
     }
@@ -180,7 +183,7 @@ enum Sides {
 }
 
 impl Sides {
-    fn of(method: &str) -> Option<Self> {
+    fn from_method(method: &str) -> Option<Self> {
         match method {
             "strip" => Some(Self::Both),
             "lstrip" => Some(Self::Left),
@@ -190,11 +193,11 @@ impl Sides {
     }
 
     fn strip<'a>(self, text: &'a str, chars: Option<&str>) -> &'a str {
-        let out = |c: char| chars.map_or_else(|| is_space(c), |chars| chars.contains(c));
+        let stripped = |c: char| chars.map_or_else(|| is_space(c), |chars| chars.contains(c));
         match self {
-            Self::Both => text.trim_matches(out),
-            Self::Left => text.trim_start_matches(out),
-            Self::Right => text.trim_end_matches(out),
+            Self::Both => text.trim_matches(stripped),
+            Self::Left => text.trim_start_matches(stripped),
+            Self::Right => text.trim_end_matches(stripped),
         }
     }
 }
@@ -205,7 +208,7 @@ pub(super) fn is_space(c: char) -> bool {
 }
 
 /// Python's `str.splitlines`.
-fn lines(text: &str, keep: bool) -> Vec<&str> {
+fn split_lines(text: &str, keep_ends: bool) -> Vec<&str> {
     const ENDS: [char; 10] = [
         '\n', '\r', '\u{b}', '\u{c}', '\u{1c}', '\u{1d}', '\u{1e}', '\u{85}', '\u{2028}',
         '\u{2029}',
@@ -218,7 +221,7 @@ fn lines(text: &str, keep: bool) -> Vec<&str> {
         } else {
             at + rest[at..].chars().next().map_or(1, char::len_utf8)
         };
-        lines.push(&rest[..if keep { end } else { at }]);
+        lines.push(&rest[..if keep_ends { end } else { at }]);
         rest = &rest[end..];
     }
     if !rest.is_empty() {

@@ -10,8 +10,8 @@ use assay_core::reward_model::{ModelInput, Refusal, Truncate};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::fixture::{CHATML, Files, VOCABULARY, facts, id, ids, messages, rollout, text};
-use super::{Facts, Kind, Reader};
+use super::fixture::{CHATML, Files, VOCABULARY, id, ids, messages, properties, rollout, text};
+use super::{InputKind, InputReader, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 use crate::sequence::{Rows, Sequence};
@@ -22,7 +22,7 @@ fn options(json: serde_json::Value) -> ModelOptions {
     serde_json::from_value(json).unwrap()
 }
 
-fn read(reader: &Reader, input: &ModelInput) -> Result<Sequence, Refusal> {
+fn read(reader: &InputReader, input: &ModelInput) -> Result<Sequence, Refusal> {
     reader.read(input, Truncate::Refuse)
 }
 
@@ -98,10 +98,15 @@ fn any_input() -> impl Strategy<Value = ModelInput> {
     ]
 }
 
-fn readers() -> Vec<Reader> {
+fn readers() -> Vec<InputReader> {
     let mut readers = Vec::new();
     for max_tokens in [1, 7, 40, LONG] {
-        for kind in [Kind::Rollout, Kind::Steps, Kind::Pair, Kind::Embedding] {
+        for kind in [
+            InputKind::Rollout,
+            InputKind::Steps,
+            InputKind::Pair,
+            InputKind::Embedding,
+        ] {
             readers.push(Files::chatml().reader(kind, max_tokens));
             readers.push(Files::encoder().reader(kind, max_tokens));
             readers.push(Files::with_bos().reader(kind, max_tokens));
@@ -112,7 +117,7 @@ fn readers() -> Vec<Reader> {
         ] {
             readers.push(
                 Files::chatml()
-                    .open(&options(json), &facts(Kind::Rollout, max_tokens))
+                    .open(&options(json), &properties(InputKind::Rollout, max_tokens))
                     .unwrap(),
             );
         }
@@ -121,7 +126,7 @@ fn readers() -> Vec<Reader> {
 }
 
 thread_local! {
-    static READERS: Vec<Reader> = readers();
+    static READERS: Vec<InputReader> = readers();
 }
 
 proptest! {
@@ -146,13 +151,13 @@ proptest! {
 
     #[test]
     fn prompt_truncation_keeps_the_completion(prompt in any_text(), answer in "[a-z ]{1,30}", max in 25usize..120) {
-        let reader = Files::chatml().reader(Kind::Rollout, max);
+        let reader = Files::chatml().reader(InputKind::Rollout, max);
         let input = rollout(&prompt, &answer);
         if let Ok(sequence) = reader.read(&input, Truncate::PromptLeft) {
             let end = ids(&format!("<|im_start|>assistant\n{answer}<|im_end|>\n"));
             prop_assert!(sequence.ids.ends_with(&end));
             prop_assert!(sequence.ids.starts_with(&ids("<|im_start|>user\n")));
-            if sequence.cut > 0 {
+            if sequence.truncated_tokens > 0 {
                 prop_assert_eq!(sequence.len(), max);
                 let refused = matches!(reader.read(&input, Truncate::Refuse), Err(Refusal::PromptTooLong { .. }));
                 prop_assert!(refused);
@@ -163,7 +168,7 @@ proptest! {
 
 #[test]
 fn reads_or_rejects_a_mebibyte_of_text() {
-    let reader = Files::chatml().reader(Kind::Rollout, 100);
+    let reader = Files::chatml().reader(InputKind::Rollout, 100);
     for piece in ["a", "\u{200d}👩", "<|im_end|>"] {
         let long = piece.repeat((1 << 20) / piece.len());
         assert!(
@@ -173,10 +178,10 @@ fn reads_or_rejects_a_mebibyte_of_text() {
             ),
             "{piece}"
         );
-        let cut = reader
+        let truncated = reader
             .read(&rollout(&long, "a"), Truncate::PromptLeft)
             .unwrap();
-        assert_eq!(cut.len(), 100, "{piece}");
+        assert_eq!(truncated.len(), 100, "{piece}");
     }
     // A prompt of white space only has no text that could be truncated.
     let space = reader.read(&rollout(&" ".repeat(1 << 20), "a"), Truncate::PromptLeft);
@@ -188,6 +193,6 @@ fn lone_surrogates_are_rejected_or_replaced() {
     // JSON with half of a surrogate pair is rejected earlier. The replacement character that other
     // decoders use is an ordinary character.
     assert!(serde_json::from_str::<Completion>(r#""\ud800""#).is_err());
-    let reader = Files::chatml().reader(Kind::Rollout, 100);
+    let reader = Files::chatml().reader(InputKind::Rollout, 100);
     assert!(read(&reader, &rollout("\u{fffd}", "\u{fffd}")).is_ok());
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use minijinja::Value as Jinja;
 use serde_json::{Map, Value};
 
-use super::ReaderError;
+use super::InputReaderError;
 
 /// Names under which tokenizer files declare special tokens. Templates use the same names.
 const NAMES: [&str; 7] = [
@@ -30,9 +30,9 @@ pub(super) struct TokenizerConfig {
     /// Named special tokens.
     pub(super) special: BTreeMap<&'static str, String>,
     /// Special tokens without names.
-    pub(super) more: Vec<String>,
+    pub(super) unnamed: Vec<String>,
     /// Whether beginning-of-sequence and end-of-sequence tokens are added, if declared.
-    pub(super) adds: Option<(bool, bool)>,
+    pub(super) added_bos_eos: Option<(bool, bool)>,
     /// The chat template. `chat_template.jinja` takes precedence. Of several templates, the one
     /// named `default` is used.
     pub(super) chat_template: Option<String>,
@@ -40,7 +40,7 @@ pub(super) struct TokenizerConfig {
 
 impl TokenizerConfig {
     /// Reads the files that exist.
-    pub(super) fn open(directory: &Path) -> Result<Self, ReaderError> {
+    pub(super) fn open(directory: &Path) -> Result<Self, InputReaderError> {
         let config = object(directory, CONFIG)?;
         let map = object(directory, SPECIAL)?;
         let mut special = BTreeMap::new();
@@ -54,7 +54,7 @@ impl TokenizerConfig {
                 special.insert(name, token);
             }
         }
-        let more = ["additional_special_tokens", "extra_special_tokens"]
+        let unnamed = ["additional_special_tokens", "extra_special_tokens"]
             .into_iter()
             .filter_map(|name| config.get(name).or_else(|| map.get(name)))
             .filter_map(Value::as_array)
@@ -62,7 +62,7 @@ impl TokenizerConfig {
             .filter_map(token_text)
             .collect();
         let flag = |name| config.get(name).and_then(Value::as_bool);
-        let adds = match (flag("add_bos_token"), flag("add_eos_token")) {
+        let added_bos_eos = match (flag("add_bos_token"), flag("add_eos_token")) {
             (None, None) => None,
             (bos, eos) => Some((
                 bos.unwrap_or(false) && special.contains_key("bos_token"),
@@ -75,8 +75,8 @@ impl TokenizerConfig {
         };
         Ok(Self {
             special,
-            more,
-            adds,
+            unnamed,
+            added_bos_eos,
             chat_template,
         })
     }
@@ -112,19 +112,19 @@ fn template_text(template: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn object(directory: &Path, file: &'static str) -> Result<Map<String, Value>, ReaderError> {
+fn object(directory: &Path, file: &'static str) -> Result<Map<String, Value>, InputReaderError> {
     let Some(text) = read(directory, file)? else {
         return Ok(Map::new());
     };
-    serde_json::from_str(&text).map_err(|error| ReaderError::new(file, error.to_string()))
+    serde_json::from_str(&text).map_err(|error| InputReaderError::new(file, error.to_string()))
 }
 
 /// The content of a file, or `None` if it does not exist.
-fn read(directory: &Path, file: &'static str) -> Result<Option<String>, ReaderError> {
+fn read(directory: &Path, file: &'static str) -> Result<Option<String>, InputReaderError> {
     match std::fs::read_to_string(directory.join(file)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ReaderError::new(file, error.to_string())),
+        Err(error) => Err(InputReaderError::new(file, error.to_string())),
     }
 }
 
@@ -132,7 +132,7 @@ fn read(directory: &Path, file: &'static str) -> Result<Option<String>, ReaderEr
 mod tests {
     use super::*;
 
-    fn open(files: &[(&str, &str)]) -> Result<TokenizerConfig, ReaderError> {
+    fn open(files: &[(&str, &str)]) -> Result<TokenizerConfig, InputReaderError> {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files {
             std::fs::write(directory.path().join(name), text).unwrap();
@@ -153,7 +153,10 @@ mod tests {
                 r#"{"bos_token": {"content": "<s>"}, "pad_token": null,
                     "additional_special_tokens": ["<x>"]}"#,
             ),
-            (SPECIAL, r#"{"bos_token": "<other>", "eos_token": "</s>", "pad_token": "<pad>"}"#),
+            (
+                SPECIAL,
+                r#"{"bos_token": "<other>", "eos_token": "</s>", "pad_token": "<pad>"}"#,
+            ),
         ])
         .unwrap();
         assert_eq!(
@@ -163,8 +166,8 @@ mod tests {
                 ("eos_token", "</s>".to_owned())
             ])
         );
-        assert_eq!(config.more, ["<x>"]);
-        assert_eq!(config.adds, None);
+        assert_eq!(config.unnamed, ["<x>"]);
+        assert_eq!(config.added_bos_eos, None);
     }
 
     #[test]
@@ -174,7 +177,7 @@ mod tests {
             r#"{"add_bos_token": true, "add_eos_token": true, "eos_token": "</s>"}"#,
         )])
         .unwrap();
-        assert_eq!(config.adds, Some((false, true)));
+        assert_eq!(config.added_bos_eos, Some((false, true)));
     }
 
     #[test]

@@ -146,18 +146,28 @@ fn bert(config: &BertConfig) -> Sizes {
         );
     }
     for layer in 0..config.layers {
-        let of = |part: &str| format!("encoder.layer.{layer}.{part}");
+        let tensor_name = |part: &str| format!("encoder.layer.{layer}.{part}");
         for part in ["query", "key", "value"] {
             dense(
                 &mut tensors,
-                &of(&format!("attention.self.{part}")),
+                &tensor_name(&format!("attention.self.{part}")),
                 hidden,
                 hidden,
             );
         }
-        dense(&mut tensors, &of("attention.output.dense"), hidden, hidden);
-        dense(&mut tensors, &of("intermediate.dense"), inner, hidden);
-        dense(&mut tensors, &of("output.dense"), hidden, inner);
+        dense(
+            &mut tensors,
+            &tensor_name("attention.output.dense"),
+            hidden,
+            hidden,
+        );
+        dense(
+            &mut tensors,
+            &tensor_name("intermediate.dense"),
+            inner,
+            hidden,
+        );
+        dense(&mut tensors, &tensor_name("output.dense"), hidden, inner);
     }
     let norms = (0..config.layers).flat_map(|layer| {
         ["attention.output", "output"].map(|part| format!("encoder.layer.{layer}.{part}.LayerNorm"))

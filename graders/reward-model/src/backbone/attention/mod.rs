@@ -9,27 +9,34 @@ use candle_core::{Result, Tensor};
 
 /// Tokens of its sequence that a token attends to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sight {
+pub(crate) enum AttentionSpan {
     /// The token and those before it: at most this number in total, or all of them.
-    Before(Option<usize>),
+    Causal(Option<usize>),
     /// All tokens, or those within this distance on either side.
-    Around(Option<usize>),
+    Bidirectional(Option<usize>),
 }
 
-impl Sight {
+impl AttentionSpan {
     /// Union of the ranges that the tokens `first..end` attend to, in a sequence of `len` tokens.
-    pub(crate) fn of_rows(self, first: usize, end: usize, len: usize) -> std::ops::Range<usize> {
-        self.of(first, len).start..self.of(end.max(1) - 1, len).end
+    pub(crate) fn range_of_rows(
+        self,
+        first: usize,
+        end: usize,
+        len: usize,
+    ) -> std::ops::Range<usize> {
+        self.range(first, len).start..self.range(end.max(1) - 1, len).end
     }
 
     /// Range of tokens that the token at `at` attends to, in a sequence of `len` tokens.
-    pub(crate) fn of(self, at: usize, len: usize) -> std::ops::Range<usize> {
+    pub(crate) fn range(self, at: usize, len: usize) -> std::ops::Range<usize> {
         match self {
-            Self::Before(window) => {
+            Self::Causal(window) => {
                 window.map_or(0, |window| (at + 1).saturating_sub(window))..at + 1
             }
-            Self::Around(None) => 0..len,
-            Self::Around(Some(reach)) => at.saturating_sub(reach)..len.min(at + reach + 1),
+            Self::Bidirectional(None) => 0..len,
+            Self::Bidirectional(Some(half_window)) => {
+                at.saturating_sub(half_window)..len.min(at + half_window + 1)
+            }
         }
     }
 }
@@ -41,7 +48,7 @@ pub(crate) fn attention(
     k: &Tensor,
     v: &Tensor,
     starts: &Arc<[usize]>,
-    sight: Sight,
+    span: AttentionSpan,
 ) -> Result<Tensor> {
     let (tokens, heads, head_dim) = q.dims3()?;
     #[expect(
@@ -53,13 +60,13 @@ pub(crate) fn attention(
     let out = if q.device().is_cpu() && q.dtype() == candle_core::DType::F32 {
         let tiles = tiles::Tiles {
             starts: Arc::clone(starts),
-            sight,
+            span,
             scale,
         };
         q.contiguous()?
             .apply_op3_no_bwd(&k.contiguous()?, &v.contiguous()?, &tiles)?
     } else {
-        unfused::attention(q, k, v, starts, sight, scale)?
+        unfused::attention(q, k, v, starts, span, scale)?
     };
     out.reshape((tokens, heads * head_dim))
 }

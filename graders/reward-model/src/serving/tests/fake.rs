@@ -9,7 +9,7 @@ use assay_core::reward_model::{
     ModelInfo, ModelInput, ModelRequest, Readout, Refusal, Scale, Truncate,
 };
 
-use super::super::contract::{Judged, Loader, Model, Reading, RunError};
+use super::super::contract::{Loader, Model, RewardScore, RunError, TokenisedInput};
 use crate::{ModelOptions, Sequence};
 
 /// Ids that cause a failure in a forward pass.
@@ -115,7 +115,7 @@ impl Fake {
 /// ids in tests.
 pub(super) fn expected(version: &str, ids: &[u32]) -> f32 {
     let weight: u32 = version.trim_start_matches('v').parse().unwrap();
-    let sum: u32 = ids.iter().zip(1..).map(|(id, place)| id % 64 * place).sum();
+    let sum: u32 = ids.iter().zip(1..).map(|(id, index)| id % 64 * index).sum();
     (weight * 100_000 + sum) as f32
 }
 
@@ -128,7 +128,7 @@ impl Model for Fake {
         &self.info
     }
 
-    fn read(&self, input: &ModelInput, _: Truncate) -> Result<Reading, Refusal> {
+    fn read(&self, input: &ModelInput, _: Truncate) -> Result<TokenisedInput, Refusal> {
         let whole = |text: &str| Sequence::whole(ids_of(text));
         let (main, reference) = match input {
             ModelInput::Text(text) if &**text == "panic" => panic!("on purpose"),
@@ -148,7 +148,7 @@ impl Model for Fake {
         if tokens > max {
             Err(Refusal::TooLong { tokens, max })
         } else {
-            Ok(Reading { main, reference })
+            Ok(TokenisedInput { main, reference })
         }
     }
 
@@ -185,13 +185,13 @@ impl Model for Fake {
             .collect())
     }
 
-    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> Judged {
+    fn judge(&self, readout: &Readout, reference: Option<&Readout>) -> RewardScore {
         let number = |readout: &Readout| match readout {
             Readout::Scalar(number) => *number,
             other => panic!("unexpected readout {other:?}"),
         };
         let raw = number(readout) - reference.map_or(0.0, number);
-        Judged {
+        RewardScore {
             raw: Some(raw),
             score: Some(0.5),
         }

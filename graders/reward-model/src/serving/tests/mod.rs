@@ -1,7 +1,7 @@
 mod fake;
 mod faults;
-mod registry;
 mod queue;
+mod registry;
 mod requests;
 
 use std::sync::Arc;
@@ -25,12 +25,12 @@ fn models(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
 /// Starts serving with version `v1` loaded under the name `m`, and no recorded batches.
 async fn one_model(options: ServingOptions) -> (Arc<World>, Arc<Models>) {
     let (world, models) = models(options);
-    models.load("m".to_owned(), from("v1")).await.unwrap();
+    models.load("m".to_owned(), load_from("v1")).await.unwrap();
     world.batches.lock().unwrap().clear();
     (world, models)
 }
 
-fn from(source: &str) -> ModelLoad {
+fn load_from(source: &str) -> ModelLoad {
     ModelLoad {
         source: Some(source.to_owned()),
         options: None,
@@ -38,8 +38,8 @@ fn from(source: &str) -> ModelLoad {
 }
 
 /// Waits until a condition is true.
-async fn until(mut so: impl FnMut() -> bool) {
-    while !so() {
+async fn wait_until(mut condition: impl FnMut() -> bool) {
+    while !condition() {
         tokio::task::yield_now().await;
     }
 }
@@ -54,18 +54,18 @@ fn waiting(models: &Models) -> u64 {
 
 type Scored = Result<ModelReply, ModelError>;
 
-fn ask(models: &Arc<Models>, request: ModelRequest) -> JoinHandle<Scored> {
+fn spawn_score(models: &Arc<Models>, request: ModelRequest) -> JoinHandle<Scored> {
     let models = Arc::clone(models);
     tokio::spawn(async move { models.score(request).await })
 }
 
 /// Blocks the device with another request, so that further requests wait.
-async fn hold(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
+async fn block_device(world: &World, models: &Arc<Models>) -> JoinHandle<Scored> {
     world.device.close();
     let before = world.device.arrived();
-    let held = ask(models, request("holder", vec![ids(99, 1)]));
-    until(|| world.device.arrived() > before).await;
-    held
+    let blocked = spawn_score(models, request("holder", vec![ids(99, 1)]));
+    wait_until(|| world.device.arrived() > before).await;
+    blocked
 }
 
 fn raws(reply: &ModelReply) -> Vec<f32> {
@@ -77,7 +77,7 @@ fn raws(reply: &ModelReply) -> Vec<f32> {
 }
 
 /// Returns whether a batch with this id was attempted.
-fn ran(world: &World, id: u32) -> bool {
+fn was_run(world: &World, id: u32) -> bool {
     world
         .batches
         .lock()

@@ -8,9 +8,9 @@ use assay_core::reward_model::{ModelError, Readout};
 use futures::FutureExt;
 use proptest::prelude::*;
 
-use super::super::former::Budget;
-use super::super::loaded::{Counts, Loaded};
-use super::super::queue::{Order, Queue};
+use super::super::batcher::Budget;
+use super::super::loaded::{LoadedModel, ModelCounters};
+use super::super::queue::{DeviceRequest, Queue};
 use super::super::ticket::Ticket;
 use super::fake::{Fake, HandClock, World};
 use crate::Sequence;
@@ -23,17 +23,17 @@ const BATCH: Budget = Budget {
 struct Bench {
     clock: Arc<HandClock>,
     queue: Arc<Queue>,
-    model: Arc<Loaded>,
-    other: Arc<Loaded>,
+    model: Arc<LoadedModel>,
+    other: Arc<LoadedModel>,
 }
 
 fn bench() -> Bench {
     let world = Arc::new(World::default());
     let clock = Arc::new(HandClock::default());
     let loaded = |version| {
-        Arc::new(Loaded::new(
+        Arc::new(LoadedModel::new(
             Fake::new(&world, version),
-            Arc::<Counts>::default(),
+            Arc::<ModelCounters>::default(),
             BATCH.tokens,
         ))
     };
@@ -47,12 +47,12 @@ fn bench() -> Bench {
 }
 
 impl Bench {
-    fn order(&self, caller: &str, lengths: &[usize]) -> Order {
+    fn request(&self, caller: &str, lengths: &[usize]) -> DeviceRequest {
         let sequences = lengths
             .iter()
             .map(|length| Sequence::whole(vec![7; *length]))
             .collect();
-        Order {
+        DeviceRequest {
             caller: Arc::from(caller),
             model: Arc::clone(&self.model),
             deadline: None,
@@ -61,7 +61,7 @@ impl Bench {
     }
 
     fn admit(&self, caller: &str, lengths: &[usize]) -> Result<Ticket, ModelError> {
-        self.queue.admit(self.order(caller, lengths))
+        self.queue.admit(self.request(caller, lengths))
     }
 
     /// Lengths of the next batch.
@@ -83,29 +83,29 @@ impl Bench {
 fn admits_all_sequences_of_a_request_or_none() {
     let bench = bench();
     let first = bench.admit("a", &[300, 300]).unwrap();
-    let refused = bench.admit("b", &[300, 101]).err();
+    let rejected = bench.admit("b", &[300, 101]).err();
     assert!(
-        matches!(refused, Some(ModelError::Overloaded { waiting: 600, .. })),
-        "{refused:?}"
+        matches!(rejected, Some(ModelError::Overloaded { waiting: 600, .. })),
+        "{rejected:?}"
     );
     assert_eq!(bench.waiting(), 600);
     let second = bench.admit("b", &[300, 100]).unwrap();
     assert!(matches!(
-        bench.queue.knock(),
+        bench.queue.check_capacity(),
         Err(ModelError::Overloaded { waiting: 1_000, .. })
     ));
     drop(first);
     assert_eq!(bench.waiting(), 400);
-    bench.queue.knock().unwrap();
+    bench.queue.check_capacity().unwrap();
     drop(second);
     assert_eq!(bench.waiting(), 0);
 }
 
 #[test]
 fn rejects_requests_larger_than_the_empty_queue() {
-    let refused = bench().admit("a", &[600, 401]).err();
+    let rejected = bench().admit("a", &[600, 401]).err();
     assert_eq!(
-        refused,
+        rejected,
         Some(ModelError::TooLarge {
             tokens: 1_001,
             limit: 1_000
@@ -117,7 +117,12 @@ fn rejects_requests_larger_than_the_empty_queue() {
 fn admits_internal_work_beyond_the_limit() {
     let bench = bench();
     let _first = bench.admit("a", &[1_000]).unwrap();
-    assert!(bench.queue.admit_own(bench.order("internal", &[5])).is_ok());
+    assert!(
+        bench
+            .queue
+            .admit_internal(bench.request("internal", &[5]))
+            .is_ok()
+    );
 }
 
 #[test]
@@ -129,12 +134,14 @@ fn retry_after_estimates_the_backlog() {
     };
     let _ticket = bench.admit("a", &[900]).unwrap();
     assert_eq!(retry(), 1, "no throughput is known before the first batch");
-    bench.queue.done(1_000, Duration::from_secs(10));
+    bench.queue.batch_finished(1_000, Duration::from_secs(10));
     assert_eq!(retry(), 9, "900 tokens at 100 per second");
-    bench.queue.done(1_000, Duration::from_secs(1_000));
+    bench
+        .queue
+        .batch_finished(1_000, Duration::from_secs(1_000));
     assert_eq!(retry(), 13, "at 0.7 x 100 + 0.3 x 1");
     for _ in 0..50 {
-        bench.queue.done(1, Duration::from_secs(1_000));
+        bench.queue.batch_finished(1, Duration::from_secs(1_000));
     }
     assert_eq!(retry(), 60, "limited to one minute");
 }
@@ -142,18 +149,18 @@ fn retry_after_estimates_the_backlog() {
 #[test]
 fn expired_sequences_are_answered_and_not_run() {
     let bench = bench();
-    let mut late = bench
+    let mut expired = bench
         .queue
-        .admit(Order {
+        .admit(DeviceRequest {
             deadline: Some(Duration::from_secs(5)),
-            ..bench.order("a", &[10, 20])
+            ..bench.request("a", &[10, 20])
         })
         .unwrap();
-    let _patient = bench.admit("a", &[30]).unwrap();
+    let _in_time = bench.admit("a", &[30]).unwrap();
     bench.clock.set(5);
     assert_eq!(bench.batch(), [30]);
     assert_eq!(
-        late.next().now_or_never().unwrap(),
+        expired.next().now_or_never().unwrap(),
         Err(ModelError::Expired)
     );
     assert_eq!(bench.waiting(), 0);
@@ -162,11 +169,11 @@ fn expired_sequences_are_answered_and_not_run() {
 #[test]
 fn sequences_before_their_deadline_are_run() {
     let bench = bench();
-    let order = Order {
+    let request = DeviceRequest {
         deadline: Some(Duration::from_secs(5)),
-        ..bench.order("a", &[10])
+        ..bench.request("a", &[10])
     };
-    let _ticket = bench.queue.admit(order).unwrap();
+    let _ticket = bench.queue.admit(request).unwrap();
     bench.clock.set(4);
     assert_eq!(bench.batch(), [10]);
 }
@@ -178,11 +185,8 @@ fn cancelling_removes_sequences_that_have_not_run() {
     let _second = bench.admit("a", &[70]).unwrap();
     assert_eq!(bench.batch(), [60]);
     assert_eq!(bench.waiting(), 190);
-    assert!(
-        first.give_up(),
-        "including those already in the window"
-    );
-    assert!(!first.give_up());
+    assert!(first.cancel(), "including those already in the window");
+    assert!(!first.cancel());
     assert_eq!(bench.waiting(), 70);
     drop(first);
     assert_eq!(bench.batch(), [70]);
@@ -192,12 +196,12 @@ fn cancelling_removes_sequences_that_have_not_run() {
 #[test]
 fn a_batch_contains_sequences_of_one_model() {
     let bench = bench();
-    let _mine = bench.admit("a", &[10, 10]).unwrap();
+    let _first = bench.admit("a", &[10, 10]).unwrap();
     let _other = bench
         .queue
-        .admit(Order {
+        .admit(DeviceRequest {
             model: Arc::clone(&bench.other),
-            ..bench.order("b", &[20, 20])
+            ..bench.request("b", &[20, 20])
         })
         .unwrap();
     assert_eq!(bench.batch(), [10, 10]);
@@ -207,11 +211,11 @@ fn a_batch_contains_sequences_of_one_model() {
 #[test]
 fn a_large_caller_does_not_delay_a_small_one() {
     let bench = bench();
-    let _greedy = bench.admit("greedy", &[9; 100]).unwrap();
+    let _large = bench.admit("greedy", &[9; 100]).unwrap();
     assert_eq!(bench.batch().len(), 8);
-    let _modest = bench.admit("modest", &[50]).unwrap();
-    let place = (0..).find(|_| bench.batch().contains(&50)).unwrap();
-    assert!(place <= 3, "it ran in batch {index} after its arrival");
+    let _small = bench.admit("modest", &[50]).unwrap();
+    let index = (0..).find(|_| bench.batch().contains(&50)).unwrap();
+    assert!(index <= 3, "it ran in batch {index} after its arrival");
 }
 
 #[test]
@@ -230,7 +234,7 @@ fn a_closed_queue_ends_once_it_is_empty() {
     let mut ticket = bench.admit("a", &[10]).unwrap();
     bench.queue.close();
     assert!(bench.queue.is_closed());
-    assert_eq!(bench.queue.knock(), Err(ModelError::ShuttingDown));
+    assert_eq!(bench.queue.check_capacity(), Err(ModelError::ShuttingDown));
     assert_eq!(
         bench.admit("a", &[10]).err(),
         Some(ModelError::ShuttingDown)
@@ -241,7 +245,7 @@ fn a_closed_queue_ends_once_it_is_empty() {
         bench.queue.drained().now_or_never().is_none(),
         "the batch is still running"
     );
-    bench.queue.done(10, Duration::from_secs(1));
+    bench.queue.batch_finished(10, Duration::from_secs(1));
     assert!(bench.queue.next().is_none());
     assert!(bench.queue.drained().now_or_never().is_some());
     assert_eq!(
@@ -255,7 +259,7 @@ fn a_closed_queue_ends_once_it_is_empty() {
 fn clearing_answers_all_waiting_sequences() {
     let bench = bench();
     let mut ticket = bench.admit("a", &[1; 500]).unwrap();
-    bench.queue.clear();
+    bench.queue.reject_all();
     for _ in 0..500 {
         assert_eq!(
             ticket.next().now_or_never().unwrap(),
@@ -285,7 +289,7 @@ enum Step {
         other: bool,
     },
     Run,
-    GiveUp {
+    Cancel {
         which: usize,
     },
     Pass {
@@ -300,13 +304,13 @@ fn step() -> impl Strategy<Value = Step> {
         3 => (0..3u8, lengths, timeout, any::<bool>())
             .prop_map(|(caller, lengths, timeout, other)| Step::Admit { caller, lengths, timeout, other }),
         3 => Just(Step::Run),
-        1 => (0..8usize).prop_map(|which| Step::GiveUp { which }),
+        1 => (0..8usize).prop_map(|which| Step::Cancel { which }),
         1 => (1..4u64).prop_map(|seconds| Step::Pass { seconds }),
     ]
 }
 
 /// A request in the model of the queue, with the lengths that are still waiting.
-struct Known {
+struct ModelledRequest {
     ticket: Ticket,
     number: u32,
     waiting: Vec<usize>,
@@ -318,7 +322,7 @@ proptest! {
     #[test]
     fn every_sequence_runs_once_or_is_cancelled_or_expires(steps in prop::collection::vec(step(), 1..60)) {
         let bench = bench();
-        let mut known: Vec<Known> = Vec::new();
+        let mut known: Vec<ModelledRequest> = Vec::new();
         let (mut now, mut number) = (0, 0);
         for step in steps {
             match step {
@@ -327,23 +331,23 @@ proptest! {
                     let model = Arc::clone(if other { &bench.other } else { &bench.model });
                     let deadline = timeout.map(|timeout| now + timeout);
                     let sequences = lengths.iter().map(|length| Sequence::whole(vec![number; *length])).collect();
-                    let order = Order {
+                    let request = DeviceRequest {
                         caller: Arc::from(caller.to_string()),
                         model,
                         deadline: deadline.map(Duration::from_secs),
                         sequences,
                     };
-                    let waits: usize = known.iter().flat_map(|known| &known.waiting).sum();
-                    let fits = waits + lengths.iter().sum::<usize>() <= 1_000;
-                    match bench.queue.admit(order) {
+                    let waiting_tokens: usize = known.iter().flat_map(|known| &known.waiting).sum();
+                    let fits = waiting_tokens + lengths.iter().sum::<usize>() <= 1_000;
+                    match bench.queue.admit(request) {
                         Ok(ticket) => {
                             prop_assert!(fits);
-                            known.push(Known { ticket, number, waiting: lengths, deadline, other });
+                            known.push(ModelledRequest { ticket, number, waiting: lengths, deadline, other });
                         }
                         Err(error) => {
                             prop_assert!(!fits);
-                            let refused = ModelError::Overloaded { waiting: waits as u64, retry_after: Duration::from_secs(1) };
-                            prop_assert_eq!(error, refused);
+                            let rejected = ModelError::Overloaded { waiting: waiting_tokens as u64, retry_after: Duration::from_secs(1) };
+                            prop_assert_eq!(error, rejected);
                         }
                     }
                 }
@@ -362,16 +366,16 @@ proptest! {
                             let known = known.iter_mut().find(|known| known.number == number).unwrap();
                             prop_assert!(known.deadline.is_none_or(|deadline| deadline > now), "it had expired");
                             prop_assert_eq!(Arc::ptr_eq(&job.model, &bench.other), known.other);
-                            let place = known.waiting.iter().position(|other| *other == length);
-                            prop_assert!(place.is_some(), "it was not waiting");
-                            known.waiting.remove(place.unwrap());
+                            let index = known.waiting.iter().position(|other| *other == length);
+                            prop_assert!(index.is_some(), "it was not waiting");
+                            known.waiting.remove(index.unwrap());
                         }
                     }
                 }
-                Step::GiveUp { which } => {
+                Step::Cancel { which } => {
                     if which < known.len() {
-                        let given_up = known.remove(which);
-                        prop_assert_eq!(given_up.ticket.give_up(), !given_up.waiting.is_empty());
+                        let cancelled = known.remove(which);
+                        prop_assert_eq!(cancelled.ticket.cancel(), !cancelled.waiting.is_empty());
                     }
                 }
                 Step::Pass { seconds } => {
@@ -383,17 +387,17 @@ proptest! {
             // that receives the error cancels the rest.
             for known in &mut known {
                 if let Some(Err(error)) = known.ticket.next().now_or_never() {
-                    let late = known.deadline.is_some_and(|deadline| deadline <= now);
-                    let expired = late && error == ModelError::Expired;
+                    let expired = known.deadline.is_some_and(|deadline| deadline <= now);
+                    let expired = expired && error == ModelError::Expired;
                     let dropped = matches!(error, ModelError::Device(_)) && known.waiting.is_empty();
                     prop_assert!(expired || dropped, "{error:?}");
-                    known.ticket.give_up();
+                    known.ticket.cancel();
                     known.waiting.clear();
                 }
             }
-            let waits: usize = known.iter().flat_map(|known| &known.waiting).sum();
+            let waiting_tokens: usize = known.iter().flat_map(|known| &known.waiting).sum();
             let counted = [&bench.model, &bench.other].map(|model| model.counts.waiting.load(Ordering::Relaxed));
-            prop_assert_eq!(counted.iter().sum::<u64>(), waits as u64);
+            prop_assert_eq!(counted.iter().sum::<u64>(), waiting_tokens as u64);
         }
     }
 }

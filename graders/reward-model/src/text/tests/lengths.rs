@@ -4,8 +4,8 @@ use super::*;
 
 const TURNS: usize = "1user\n2\n1assistant\n2\n".len();
 
-fn reader(max_tokens: usize) -> Reader {
-    Files::chatml().reader(Kind::Rollout, max_tokens)
+fn reader(max_tokens: usize) -> InputReader {
+    Files::chatml().reader(InputKind::Rollout, max_tokens)
 }
 
 #[test]
@@ -25,14 +25,14 @@ fn blames_the_prompt_if_the_completion_fits() {
 
 #[test]
 fn truncates_only_the_start_of_the_prompt_text() {
-    let cut = reader(TURNS + 5)
+    let truncated = reader(TURNS + 5)
         .read(&rollout("01234567", "ab"), Truncate::PromptLeft)
         .unwrap();
     assert_eq!(
-        cut.ids,
+        truncated.ids,
         ids("<|im_start|>user\n567<|im_end|>\n<|im_start|>assistant\nab<|im_end|>\n")
     );
-    assert_eq!(cut.cut, 5);
+    assert_eq!(truncated.truncated_tokens, 5);
     let max = TURNS + 1;
     let refused = reader(max).read(&rollout("0123", "ab"), Truncate::PromptLeft);
     assert_eq!(
@@ -56,13 +56,13 @@ fn truncates_the_first_messages_first() {
         reference: None,
     };
     let whole = read(&reader(LONG), &input).unwrap().ids.len();
-    let cut = reader(whole - 4)
+    let truncated = reader(whole - 4)
         .read(&input, Truncate::PromptLeft)
         .unwrap();
     let turns = "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nef<|im_end|>\n\
                  <|im_start|>user\nghi<|im_end|>\n";
     assert_eq!(
-        cut.ids,
+        truncated.ids,
         ids(&format!("{turns}<|im_start|>assistant\nabc<|im_end|>\n"))
     );
 }
@@ -86,26 +86,26 @@ fn truncates_prompts_in_every_template_style() {
     ] {
         let max = ids(whole).len() - 3;
         let reader = Files::chatml()
-            .open(&options(json.clone()), &facts(Kind::Rollout, max))
+            .open(&options(json.clone()), &properties(InputKind::Rollout, max))
             .unwrap();
         let input = ModelInput::Rollout {
             prompt: Some(text("0123")),
             completion: text("ab"),
             reference: Some("R".into()),
         };
-        let cut = reader.read(&input, Truncate::PromptLeft).unwrap();
-        assert_eq!(cut.ids, ids(&whole.replacen("012", "", 1)), "{json}");
-        assert_eq!(cut.cut, 3);
+        let truncated = reader.read(&input, Truncate::PromptLeft).unwrap();
+        assert_eq!(truncated.ids, ids(&whole.replacen("012", "", 1)), "{json}");
+        assert_eq!(truncated.truncated_tokens, 3);
     }
 }
 
 #[test]
 fn cannot_truncate_a_prompt_that_the_template_rewrites() {
-    let shouted = Files::bytes().with(
+    let rewriting = Files::bytes().with(
         "chat_template.jinja",
         "{% for m in messages %}{{ m.content[:5] }}{% endfor %}",
     );
-    let reader = shouted.reader(Kind::Rollout, 8);
+    let reader = rewriting.reader(InputKind::Rollout, 8);
     let input = rollout("0123456789", "abcde");
     assert!(unreadable(reader.read(&input, Truncate::PromptLeft)).contains("does not preserve"));
     assert_eq!(
@@ -113,14 +113,14 @@ fn cannot_truncate_a_prompt_that_the_template_rewrites() {
         Err(Refusal::PromptTooLong { tokens: 10, max: 8 })
     );
     assert_eq!(
-        read(&shouted.reader(Kind::Rollout, 4), &input),
+        read(&rewriting.reader(InputKind::Rollout, 4), &input),
         Err(Refusal::TooLong { tokens: 10, max: 4 })
     );
 }
 
 #[test]
 fn keeps_special_tokens_at_the_truncated_end() {
-    let reader = Files::encoder().reader(Kind::Embedding, 5);
+    let reader = Files::encoder().reader(InputKind::Embedding, 5);
     let input = ModelInput::Text("abcdef".into());
     assert_eq!(
         reader.read(&input, Truncate::Left).unwrap().ids,
@@ -147,17 +147,17 @@ fn keeps_special_tokens_at_the_truncated_end() {
 
 #[test]
 fn truncates_the_longer_text_of_a_pair_and_only_the_prompt_of_a_rollout() {
-    let reader = Files::encoder().reader(Kind::Pair, 8);
+    let reader = Files::encoder().reader(InputKind::Pair, 8);
     let pair = ModelInput::Pair("abcdef".into(), "xy".into());
     assert_eq!(
         reader.read(&pair, Truncate::Right).unwrap().ids,
         ids("<s>abc</s>xy</s>")
     );
-    let cut = reader
+    let truncated = reader
         .read(&rollout("abc", "uvwx"), Truncate::PromptLeft)
         .unwrap();
     assert_eq!(
-        (cut.ids, cut.second, cut.cut),
+        (truncated.ids, truncated.second, truncated.truncated_tokens),
         (ids("<s>c</s>uvwx</s>"), 3, 2)
     );
     assert_eq!(

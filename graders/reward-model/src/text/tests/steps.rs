@@ -2,19 +2,19 @@
 
 use super::*;
 
-fn reader(max_tokens: usize) -> Reader {
-    Files::chatml().reader(Kind::Steps, max_tokens)
+fn reader(max_tokens: usize) -> InputReader {
+    Files::chatml().reader(InputKind::Steps, max_tokens)
 }
 
 #[test]
 fn selects_the_tokens_after_the_steps() {
     let sequence = read(&reader(LONG), &rollout("q", "a\n\n\n\nb")).unwrap();
-    let written = ids(
+    let expected_ids = ids(
         "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<extra_0>b<extra_0><|im_end|>\n",
     );
-    assert_eq!(sequence.ids, written);
+    assert_eq!(sequence.ids, expected_ids);
     let expected: Vec<u32> = (0u32..)
-        .zip(&written)
+        .zip(&expected_ids)
         .filter(|(_, token)| **token == id("<extra_0>"))
         .map(|(at, _)| at)
         .collect();
@@ -41,8 +41,8 @@ fn rejects_forged_step_tokens_in_any_message() {
 
 #[test]
 fn rejects_inputs_that_lost_steps() {
-    let cut = reader(12).read(&rollout("q", "a\n\nb\n\nccccccccccc"), Truncate::Left);
-    assert!(unreadable(cut).contains("of 3 steps remain"));
+    let truncated = reader(12).read(&rollout("q", "a\n\nb\n\nccccccccccc"), Truncate::Left);
+    assert!(unreadable(truncated).contains("of 3 steps remain"));
     assert!(unreadable(read(&reader(LONG), &rollout("q", "\n\n"))).contains("no steps"));
     assert_eq!(
         rows(&read(&reader(LONG), &ModelInput::Text("a<extra_0>".into())).unwrap()),
@@ -57,7 +57,7 @@ fn rejects_inputs_that_lost_steps() {
 fn accepts_only_added_tokens_as_step_token() {
     let open = |json| {
         Files::chatml()
-            .open(&options(json), &facts(Kind::Steps, LONG))
+            .open(&options(json), &properties(InputKind::Steps, LONG))
             .map(|reader| reader.steps().cloned())
     };
     assert_eq!(

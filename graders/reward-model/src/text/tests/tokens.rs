@@ -6,7 +6,7 @@ use super::*;
 fn adds_special_tokens_to_raw_texts_but_not_to_chats() {
     let reader = Files::with_bos()
         .with("chat_template.jinja", CHATML)
-        .reader(Kind::Rollout, LONG);
+        .reader(InputKind::Rollout, LONG);
     assert_eq!(
         read(&reader, &ModelInput::Text("ab".into())).unwrap().ids,
         ids("<s>ab")
@@ -24,13 +24,15 @@ fn never_adds_a_second_bos_token() {
         "{{ bos_token }}{{ messages[0].content }}",
     );
     assert_eq!(
-        read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a"))
+        read(&files.reader(InputKind::Rollout, LONG), &rollout("q", "a"))
             .unwrap()
             .ids,
         ids("<s>q")
     );
     let custom = options(json!({"template": "{{ bos_token }}{{ completion }}"}));
-    let reader = files.open(&custom, &facts(Kind::Rollout, 3)).unwrap();
+    let reader = files
+        .open(&custom, &properties(InputKind::Rollout, 3))
+        .unwrap();
     assert_eq!(
         read(&reader, &rollout("q", "ab")).unwrap().ids,
         ids("<s>ab")
@@ -48,10 +50,13 @@ fn never_adds_a_second_bos_token() {
         )
         .unwrap();
     assert_eq!((pair.ids, pair.second), (ids("<s>ab"), 2));
-    let cut = reader
+    let truncated = reader
         .read(&ModelInput::Text("<s>abc".into()), Truncate::Left)
         .unwrap();
-    assert_eq!((cut.ids, cut.cut), (ids("<s>bc"), 1));
+    assert_eq!(
+        (truncated.ids, truncated.truncated_tokens),
+        (ids("<s>bc"), 1)
+    );
 }
 
 #[test]
@@ -60,7 +65,7 @@ fn adds_the_tokens_that_the_configuration_declares() {
         "tokenizer_config.json",
         r#"{"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true}"#,
     );
-    let reader = files.reader(Kind::Rollout, LONG);
+    let reader = files.reader(InputKind::Rollout, LONG);
     assert_eq!(
         read(&reader, &ModelInput::Text("ab".into())).unwrap().ids,
         ids("ab</s>")
@@ -71,7 +76,7 @@ fn adds_the_tokens_that_the_configuration_declares() {
 
 #[test]
 fn reports_the_start_of_the_second_text_of_a_pair() {
-    let reader = Files::encoder().reader(Kind::Pair, LONG);
+    let reader = Files::encoder().reader(InputKind::Pair, LONG);
     let pair = read(&reader, &ModelInput::Pair("ab".into(), "c".into())).unwrap();
     assert_eq!((pair.ids, pair.second), (ids("<s>ab</s>c</s>"), 4));
     let same = read(&reader, &rollout("ab", "c")).unwrap();
@@ -86,7 +91,7 @@ fn reports_the_start_of_the_second_text_of_a_pair() {
 
 #[test]
 fn embeds_the_completion_without_the_prompt() {
-    let reader = Files::encoder().reader(Kind::Embedding, LONG);
+    let reader = Files::encoder().reader(InputKind::Embedding, LONG);
     assert_eq!(
         read(&reader, &rollout("ab", "c")).unwrap().ids,
         ids("<s>c</s>")
@@ -95,7 +100,7 @@ fn embeds_the_completion_without_the_prompt() {
 
 #[test]
 fn reads_ids_unchanged_and_checks_the_vocabulary() {
-    let reader = Files::encoder().reader(Kind::Embedding, LONG);
+    let reader = Files::encoder().reader(InputKind::Embedding, LONG);
     assert_eq!(
         read(&reader, &ModelInput::Ids(vec![1, 2])).unwrap(),
         Sequence::whole(vec![1, 2])
@@ -104,7 +109,7 @@ fn reads_ids_unchanged_and_checks_the_vocabulary() {
     assert!(unreadable(read(&reader, &ModelInput::Ids(Vec::new()))).contains("no tokens"));
     assert!(
         unreadable(read(
-            &Files::bytes().reader(Kind::Rollout, 9),
+            &Files::bytes().reader(InputKind::Rollout, 9),
             &ModelInput::Text("".into())
         ))
         .contains("no tokens")
@@ -118,7 +123,7 @@ fn uses_the_declared_pooling() {
         let reader = files
             .open(
                 &options(json!({"pooling": pooling})),
-                &facts(Kind::Rollout, LONG),
+                &properties(InputKind::Rollout, LONG),
             )
             .unwrap();
         rows(&read(&reader, &ModelInput::Text("a</s>bc</s>".into())).unwrap())[0]
@@ -127,9 +132,9 @@ fn uses_the_declared_pooling() {
         ["last", "hf_nonpad", "first_pad", "cls", "token:</s>"].map(row),
         [4, 3, 0, 0, 4]
     );
-    let pad = Facts {
+    let pad = ModelProperties {
         pad: Some(ids("c")[0]),
-        ..facts(Kind::Rollout, LONG)
+        ..properties(InputKind::Rollout, LONG)
     };
     let reader = files
         .open(&options(json!({"pooling": "hf_nonpad"})), &pad)
@@ -142,7 +147,7 @@ fn a_label_must_be_one_token_at_the_start_of_the_answer() {
     let reader = Files::chatml()
         .open(
             &options(json!({"question": "{{ prompt }}"})),
-            &facts(Kind::Rollout, 9),
+            &properties(InputKind::Rollout, 9),
         )
         .unwrap();
     assert_eq!(reader.token_id("A"), Ok(ids("A")[0]));
@@ -155,17 +160,18 @@ fn a_label_must_be_one_token_at_the_start_of_the_answer() {
 fn rejects_broken_tokenizers() {
     let open = |files: Files| {
         files
-            .open(&ModelOptions::default(), &facts(Kind::Rollout, 9))
+            .open(&ModelOptions::default(), &properties(InputKind::Rollout, 9))
             .unwrap_err()
             .to_string()
     };
     assert!(open(Files::bytes().with("tokenizer.json", "{}")).starts_with("tokenizer.json: "));
-    let mut drawn = super::super::fixture::tokenizer(&serde_json::Value::Null);
-    drawn["model"]["dropout"] = json!(0.1);
-    assert!(open(Files::new(&drawn)).contains("at random"));
-    let torn = json!({"type": "TemplateProcessing", "special_tokens": {},
+    let mut randomised = super::super::fixture::tokenizer(&serde_json::Value::Null);
+    randomised["model"]["dropout"] = json!(0.1);
+    assert!(open(Files::new(&randomised)).contains("at random"));
+    let inconsistent = json!({"type": "TemplateProcessing", "special_tokens": {},
                       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "pair": []});
     assert!(
-        open(Files::new(&super::super::fixture::tokenizer(&torn))).starts_with("tokenizer.json: ")
+        open(Files::new(&super::super::fixture::tokenizer(&inconsistent)))
+            .starts_with("tokenizer.json: ")
     );
 }
