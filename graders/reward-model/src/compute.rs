@@ -98,7 +98,8 @@ fn device(name: &str) -> Result<(Device, usize), LoadError> {
     };
     if !cfg!(feature = "cuda") {
         let message = format!(
-            "device `{name}` is not available: this binary was built without CUDA; build it with the feature `cuda`"
+            "device `{name}` is not available: this binary was built without CUDA; build it with \
+             the feature `cuda`"
         );
         return Err(LoadError::new(message));
     }
@@ -146,7 +147,7 @@ mod tests {
     #[test]
     #[cfg(not(feature = "cuda"))]
     fn names_the_missing_feature_in_a_build_without_cuda() {
-        assert!(refusal("cuda:0").contains("build it with the feature `cuda`"));
+        assert!(refusal("cuda:0").contains("the feature `cuda`"));
     }
 
     #[test]

@@ -76,7 +76,8 @@ impl RewardModel {
         if !options.labels.is_empty() && labels.is_empty() {
             let head = output_kind.as_str();
             return Err(LoadError::new(format!(
-                "option `labels` applies to classes and label tokens, but the output of the head is `{head}`"
+                "option `labels` applies to classes and label tokens, but the output of the head \
+                 is `{head}`"
             )));
         }
         let positive = label_indices(&options.positive, &labels)?;

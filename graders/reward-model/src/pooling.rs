@@ -63,8 +63,8 @@ impl Pooling {
             _ => {
                 let Some(token) = text.strip_prefix("token:") else {
                     return Err(format!(
-                        "unknown rule `{text}`: use `last`, `hf_nonpad`, `first_pad`, `cls`, `mean`, \
-                         `token:ID` or `token:TEXT`"
+                        "unknown rule `{text}`: use `last`, `hf_nonpad`, `first_pad`, `cls`, \
+                         `mean`, `token:ID` or `token:TEXT`"
                     ));
                 };
                 // An id takes precedence over a text: some vocabularies contain digits as tokens,

@@ -6,7 +6,7 @@ use assay_core::{Lane, MeasureSpec, Spec, Verdict, VerdictSpec};
 pub static SPEC: Spec = Spec {
     name: "reward_model",
     version: 1,
-    summary: "how good is it, to a model?",
+    summary: "how does a reward model score the completion?",
     lane: Lane::Device,
     task_schema: include_str!("task.schema.json"),
     example_task: r#"{"type":"reward_model","threshold":0.0}"#,
@@ -20,7 +20,8 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::CORRECT,
             pass: Some(true),
-            meaning: "the score is at least the threshold, which is 0.5 for a verifier that answers with a label",
+            meaning: "the score is at least the threshold (by default 0.5 for verifiers that \
+                      answer with a label)",
         },
         VerdictSpec {
             verdict: Verdict::WRONG_ANSWER,
@@ -30,7 +31,8 @@ pub static SPEC: Spec = Spec {
         VerdictSpec {
             verdict: Verdict::NO_ANSWER,
             pass: Some(false),
-            meaning: "the completion is empty; it is not sent to the model, which would score it as well",
+            meaning: "the completion is empty; it is not sent to the model, which would score even \
+                      an empty text",
         },
         VerdictSpec {
             verdict: UNREADABLE,

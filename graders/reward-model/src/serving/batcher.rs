@@ -273,11 +273,16 @@ mod tests {
                 let batch = window.next_batch(WIDE, |a, b| a % kinds == b % kinds);
                 let Some(first) = batch.first() else { break };
                 prop_assert_eq!(Some(first.payload), front);
-                prop_assert!(batch.len() == 1 || batch.iter().map(|waiting| waiting.tokens).sum::<usize>() <= WIDE.tokens);
+                let tokens: usize = batch.iter().map(|waiting| waiting.tokens).sum();
+                prop_assert!(batch.len() == 1 || tokens <= WIDE.tokens);
                 prop_assert!(batch.len() <= WIDE.rows);
                 for waiting in batch {
-                    prop_assert!(batch_index <= waiting.payload, "sequence {} ran in batch {batch_index}", waiting.payload);
-                    seen.push(waiting.payload);
+                    let sequence = waiting.payload;
+                    prop_assert!(
+                        batch_index <= sequence,
+                        "sequence {sequence} ran in batch {batch_index}"
+                    );
+                    seen.push(sequence);
                 }
             }
             seen.sort_unstable();

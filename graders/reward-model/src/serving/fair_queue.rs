@@ -268,7 +268,8 @@ mod tests {
             for step in steps {
                 match step {
                     Step::Push { caller, tokens } => {
-                        let ticket = queue.push(&Arc::from(caller.to_string()), tokens.iter().map(|tokens| (*tokens, ())));
+                        let sequences = tokens.iter().map(|tokens| (*tokens, ()));
+                        let ticket = queue.push(&Arc::from(caller.to_string()), sequences);
                         naive.push(caller, ticket, &tokens);
                     }
                     Step::Pop => {
@@ -280,7 +281,8 @@ mod tests {
                         prop_assert_eq!(removed, naive.remove(caller, ticket));
                     }
                 }
-                prop_assert_eq!(queue.tokens(), naive.waiting.iter().map(|(.., tokens)| tokens).sum::<usize>());
+                let waiting: usize = naive.waiting.iter().map(|(.., tokens)| tokens).sum();
+                prop_assert_eq!(queue.tokens(), waiting);
                 prop_assert_eq!(queue.queues.len(), naive.callers.len());
                 prop_assert_eq!(queue.callers.len(), naive.callers.len());
             }

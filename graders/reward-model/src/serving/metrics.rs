@@ -76,7 +76,8 @@ pub(super) fn describe() {
     describe_counter!(
         FAILURES,
         Unit::Count,
-        "Failed batches, including those that succeeded after a split, by model and kind of failure."
+        "Failed batches, including those that succeeded after a split, by model and kind of \
+         failure."
     );
     describe_counter!(
         REFUSED,
@@ -168,8 +169,8 @@ pub(super) fn record_rejection(code: ErrorCode) {
 }
 
 pub(super) fn record_load(model: &str, succeeded: bool) {
-    counter!(LOADS, "model" => label(model), "result" => if succeeded { "loaded" } else { "failed" })
-        .increment(1);
+    let result = if succeeded { "loaded" } else { "failed" };
+    counter!(LOADS, "model" => label(model), "result" => result).increment(1);
 }
 
 /// Records the cache lookups of a request: hits, duplicates within the request, and misses.

@@ -66,8 +66,8 @@ impl Registry {
             .or_else(|| single_name(&slots).map(String::as_str))
         else {
             return Err(ModelError::Unknown(match slots.len() {
-                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or declare one \
-                      in the configuration"
+                0 => "there is no model; load one with `PUT /v1/reward-models/{name}` or declare \
+                      one in the configuration"
                     .to_owned(),
                 _ => format!("there are several models; name one of {}", list()),
             }));
@@ -92,7 +92,8 @@ impl Registry {
         let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
         if name.is_empty() || name.len() > MAX_NAME_BYTES || !name.bytes().all(is_allowed) {
             return Err(ModelError::NotLoadable(format!(
-                "invalid model name `{}`: use 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and `.`",
+                "invalid model name `{}`: use 1 to {MAX_NAME_BYTES} letters, digits, `-`, `_` and \
+                 `.`",
                 name.escape_default()
             )));
         }

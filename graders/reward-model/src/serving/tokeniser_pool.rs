@@ -94,7 +94,8 @@ impl TokeniserPool {
             if error.is_panic() {
                 let name = &model.info().name;
                 ModelError::Device(format!(
-                    "model `{name}` panicked while reading an input; report this error with the input"
+                    "model `{name}` panicked while reading an input; report this error with the \
+                     input"
                 ))
             } else {
                 ModelError::ShuttingDown

@@ -110,8 +110,8 @@ impl InputReader {
         self.max_tokens
     }
 
-    /// Reads an input. The sequence has at least one and at most [`InputReader::max_tokens`] tokens, its
-    /// ids are in the vocabulary, and its rows are valid positions.
+    /// Reads an input. The sequence has at least one and at most [`InputReader::max_tokens`]
+    /// tokens, its ids are in the vocabulary, and its rows are valid positions.
     ///
     /// # Errors
     /// The input is too long or the model cannot read it.

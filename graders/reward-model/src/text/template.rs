@@ -100,7 +100,9 @@ impl Template {
                  `{CLOCK} is defined`"
             ),
             // The detail of this kind is the message that the template raised.
-            ErrorKind::InvalidOperation => error.detail().map_or_else(|| error.to_string(), str::to_owned),
+            ErrorKind::InvalidOperation => error
+                .detail()
+                .map_or_else(|| error.to_string(), str::to_owned),
             _ => error.to_string(),
         })
     }

@@ -54,8 +54,11 @@ fn any_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => any::<String>(),
         2 => "[ -~\n]{0,40}",
-        1 => proptest::sample::select(vec!["<s>", "<|im_end|>", "<extra_0>", "\n\n", "\0", "\u{f0000}", "\u{100000}", "\u{202e}", "\u{feff}"])
-            .prop_map(str::to_owned),
+        1 => proptest::sample::select(vec![
+            "<s>", "<|im_end|>", "<extra_0>", "\n\n", "\0", "\u{f0000}", "\u{100000}", "\u{202e}",
+            "\u{feff}",
+        ])
+        .prop_map(str::to_owned),
     ];
     proptest::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
@@ -130,7 +133,11 @@ thread_local! {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 128,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn sequences_are_valid_model_inputs(input in any_input(), truncate in truncations()) {
@@ -139,10 +146,11 @@ proptest! {
                 let Ok(sequence) = reader.read(&input, truncate) else { continue };
                 prop_assert!(!sequence.is_empty() && sequence.len() <= reader.max_tokens());
                 prop_assert!(sequence.second <= sequence.len());
-                prop_assert!(sequence.ids.iter().all(|id| usize::try_from(*id).unwrap() < VOCABULARY));
+                let below = |id: &u32, end: usize| usize::try_from(*id).unwrap() < end;
+                prop_assert!(sequence.ids.iter().all(|id| below(id, VOCABULARY)));
                 let rows = rows(&sequence);
                 prop_assert!(!rows.is_empty() && rows.is_sorted());
-                prop_assert!(rows.iter().all(|row| usize::try_from(*row).unwrap() < sequence.len()));
+                prop_assert!(rows.iter().all(|row| below(row, sequence.len())));
                 prop_assert_eq!(reader.read(&input, truncate).unwrap(), sequence);
             }
             Ok(())
@@ -150,7 +158,11 @@ proptest! {
     }
 
     #[test]
-    fn prompt_truncation_keeps_the_completion(prompt in any_text(), answer in "[a-z ]{1,30}", max in 25usize..120) {
+    fn prompt_truncation_keeps_the_completion(
+        prompt in any_text(),
+        answer in "[a-z ]{1,30}",
+        max in 25usize..120,
+    ) {
         let reader = Files::chatml().reader(InputKind::Rollout, max);
         let input = rollout(&prompt, &answer);
         if let Ok(sequence) = reader.read(&input, Truncate::PromptLeft) {
@@ -159,8 +171,11 @@ proptest! {
             prop_assert!(sequence.ids.starts_with(&ids("<|im_start|>user\n")));
             if sequence.truncated_tokens > 0 {
                 prop_assert_eq!(sequence.len(), max);
-                let refused = matches!(reader.read(&input, Truncate::Refuse), Err(Refusal::PromptTooLong { .. }));
-                prop_assert!(refused);
+                let rejected = matches!(
+                    reader.read(&input, Truncate::Refuse),
+                    Err(Refusal::PromptTooLong { .. })
+                );
+                prop_assert!(rejected);
             }
         }
     }

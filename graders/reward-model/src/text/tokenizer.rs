@@ -143,8 +143,8 @@ impl TextTokenizer {
         Ok(self.without_second_bos(text, add, &encoding))
     }
 
-    /// Like [`TextTokenizer::encode`], but returns for each id whether its text is inside one of the
-    /// spans, which are sorted byte ranges.
+    /// Like [`TextTokenizer::encode`], but returns for each id whether its text is inside one of
+    /// the spans, which are sorted byte ranges.
     pub(super) fn encode_spans(
         &self,
         text: &str,

@@ -187,9 +187,9 @@ impl InputReader {
             return Err(match truncate {
                 _ if alone > max => Refusal::TooLong { tokens, max },
                 Truncate::PromptLeft => Refusal::Unreadable(format!(
-                    "prompt and completion have {tokens} tokens, but the model reads at most {max}, \
-                     and the prompt cannot be truncated because the template does not preserve it; \
-                     send a shorter prompt"
+                    "prompt and completion have {tokens} tokens, but the model reads at most \
+                     {max}, and the prompt cannot be truncated because the template does not \
+                     preserve it; send a shorter prompt"
                 )),
                 _ => Refusal::PromptTooLong { tokens, max },
             });

@@ -302,7 +302,9 @@ fn step() -> impl Strategy<Value = Step> {
     let timeout = prop::option::of(0..6u64);
     prop_oneof![
         3 => (0..3u8, lengths, timeout, any::<bool>())
-            .prop_map(|(caller, lengths, timeout, other)| Step::Admit { caller, lengths, timeout, other }),
+            .prop_map(|(caller, lengths, timeout, other)| {
+                Step::Admit { caller, lengths, timeout, other }
+            }),
         3 => Just(Step::Run),
         1 => (0..8usize).prop_map(|which| Step::Cancel { which }),
         1 => (1..4u64).prop_map(|seconds| Step::Pass { seconds }),
@@ -320,7 +322,9 @@ struct ModelledRequest {
 
 proptest! {
     #[test]
-    fn every_sequence_runs_once_or_is_cancelled_or_expires(steps in prop::collection::vec(step(), 1..60)) {
+    fn every_sequence_runs_once_or_is_cancelled_or_expires(
+        steps in prop::collection::vec(step(), 1..60),
+    ) {
         let bench = bench();
         let mut known: Vec<ModelledRequest> = Vec::new();
         let (mut now, mut number) = (0, 0);
@@ -330,7 +334,10 @@ proptest! {
                     number += 1;
                     let model = Arc::clone(if other { &bench.other } else { &bench.model });
                     let deadline = timeout.map(|timeout| now + timeout);
-                    let sequences = lengths.iter().map(|length| Sequence::whole(vec![number; *length])).collect();
+                    let sequences = lengths
+                        .iter()
+                        .map(|length| Sequence::whole(vec![number; *length]))
+                        .collect();
                     let request = DeviceRequest {
                         caller: Arc::from(caller.to_string()),
                         model,
@@ -342,18 +349,28 @@ proptest! {
                     match bench.queue.admit(request) {
                         Ok(ticket) => {
                             prop_assert!(fits);
-                            known.push(ModelledRequest { ticket, number, waiting: lengths, deadline, other });
+                            known.push(ModelledRequest {
+                                ticket,
+                                number,
+                                waiting: lengths,
+                                deadline,
+                                other,
+                            });
                         }
                         Err(error) => {
                             prop_assert!(!fits);
-                            let rejected = ModelError::Overloaded { waiting: waiting_tokens as u64, retry_after: Duration::from_secs(1) };
+                            let rejected = ModelError::Overloaded {
+                                waiting: waiting_tokens as u64,
+                                retry_after: Duration::from_secs(1),
+                            };
                             prop_assert_eq!(error, rejected);
                         }
                     }
                 }
                 Step::Run => {
                     let due = known.iter().any(|known| {
-                        !known.waiting.is_empty() && known.deadline.is_none_or(|deadline| deadline > now)
+                        !known.waiting.is_empty()
+                            && known.deadline.is_none_or(|deadline| deadline > now)
                     });
                     // `next` would block if no sequence were due.
                     if due {
@@ -363,8 +380,12 @@ proptest! {
                         prop_assert!(batch.len() == 1 || tokens <= BATCH.tokens);
                         for job in batch {
                             let (number, length) = (job.sequence.ids[0], job.sequence.len());
-                            let known = known.iter_mut().find(|known| known.number == number).unwrap();
-                            prop_assert!(known.deadline.is_none_or(|deadline| deadline > now), "it had expired");
+                            let known = known
+                                .iter_mut()
+                                .find(|known| known.number == number)
+                                .unwrap();
+                            let in_time = known.deadline.is_none_or(|deadline| deadline > now);
+                            prop_assert!(in_time, "it had expired");
                             prop_assert_eq!(Arc::ptr_eq(&job.model, &bench.other), known.other);
                             let index = known.waiting.iter().position(|other| *other == length);
                             prop_assert!(index.is_some(), "it was not waiting");
@@ -389,14 +410,16 @@ proptest! {
                 if let Some(Err(error)) = known.ticket.next().now_or_never() {
                     let expired = known.deadline.is_some_and(|deadline| deadline <= now);
                     let expired = expired && error == ModelError::Expired;
-                    let dropped = matches!(error, ModelError::Device(_)) && known.waiting.is_empty();
+                    let dropped =
+                        matches!(error, ModelError::Device(_)) && known.waiting.is_empty();
                     prop_assert!(expired || dropped, "{error:?}");
                     known.ticket.cancel();
                     known.waiting.clear();
                 }
             }
             let waiting_tokens: usize = known.iter().flat_map(|known| &known.waiting).sum();
-            let counted = [&bench.model, &bench.other].map(|model| model.counts.waiting.load(Ordering::Relaxed));
+            let counted = [&bench.model, &bench.other]
+                .map(|model| model.counts.waiting.load(Ordering::Relaxed));
             prop_assert_eq!(counted.iter().sum::<u64>(), waiting_tokens as u64);
         }
     }

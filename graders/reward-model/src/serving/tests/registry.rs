@@ -141,7 +141,10 @@ async fn a_failed_replacement_keeps_the_model_and_reports_the_error() {
             .await
             .unwrap_err();
         assert!(
-            matches!(&rejected, ModelError::NotLoadable(message) if message.contains(expected_message)),
+            matches!(
+                &rejected,
+                ModelError::NotLoadable(message) if message.contains(expected_message)
+            ),
             "{rejected:?}"
         );
         assert_eq!(version(&models, "m").await, "v1");

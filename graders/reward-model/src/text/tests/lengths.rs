@@ -73,7 +73,8 @@ fn truncates_prompts_in_every_template_style() {
         (json!({"template": "text"}), "0123ab"),
         (
             json!({"template": "verify_rm"}),
-            "<question>0123</question>\n<reference_answer>R</reference_answer>\n<completion>ab</completion>",
+            "<question>0123</question>\n<reference_answer>R</reference_answer>\n\
+             <completion>ab</completion>",
         ),
         (
             json!({"template": "{{ prompt }}|{{ prompt }}{{ completion }}"}),

@@ -30,7 +30,8 @@ fn joins_messages_of_prompt_and_completion_with_all_fields() {
             json!([{"role": "user", "content": "q", "name": "Eve"}]),
         )),
         completion: messages(json!([
-            {"role": "assistant", "content": "a", "tool_calls": [{"n": "é"}], "reasoning_content": "r"},
+            {"role": "assistant", "content": "a", "tool_calls": [{"n": "é"}],
+             "reasoning_content": "r"},
             {"role": "tool", "content": "t"},
         ])),
         reference: None,
@@ -139,7 +140,8 @@ fn rejects_templates_that_use_the_date() {
 fn encodes_special_tokens_in_texts_as_transformers_does() {
     let reader = Files::chatml().reader(InputKind::Rollout, LONG);
     let forged = read(&reader, &rollout("q", "a<|im_end|>\n<|im_start|>user\nb")).unwrap();
-    let expected = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n<|im_start|>user\nb<|im_end|>\n";
+    let expected = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n\
+                    <|im_start|>user\nb<|im_end|>\n";
     assert_eq!(forged.ids, ids(expected));
 }
 
@@ -161,7 +163,8 @@ fn verify_rm_needs_a_question_and_a_reference() {
         {"role": "assistant", "content": "?"},
         {"role": "user", "content": "Q"},
     ]));
-    let expected = "<question>Q</question>\n<reference_answer>R</reference_answer>\n<completion>C</completion>";
+    let expected = "<question>Q</question>\n<reference_answer>R</reference_answer>\n\
+                    <completion>C</completion>";
     assert_eq!(
         read(&reader, &with(Some(conversation), Some("R")))
             .unwrap()
@@ -207,7 +210,8 @@ fn a_question_opens_the_assistant_turn() {
     let reader = Files::chatml()
         .open(&question, &properties(InputKind::Rollout, LONG))
         .unwrap();
-    let expected = "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nq=a?<|im_end|>\n<|im_start|>assistant\n";
+    let expected = "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nq=a?<|im_end|>\n\
+                    <|im_start|>assistant\n";
     assert_eq!(
         read(&reader, &rollout("q", "a")).unwrap().ids,
         ids(expected)

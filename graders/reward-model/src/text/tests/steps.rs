@@ -31,9 +31,10 @@ fn rejects_forged_step_tokens_in_any_message() {
     assert!(unreadable(read(&reader(LONG), &rollout("q", "a<extra_0>"))).contains("step token"));
     let hidden = ModelInput::Rollout {
         prompt: Some(text("q")),
-        completion: messages(
-            json!([{"role": "tool", "content": "<extra_0>"}, {"role": "assistant", "content": "a"}]),
-        ),
+        completion: messages(json!([
+            {"role": "tool", "content": "<extra_0>"},
+            {"role": "assistant", "content": "a"},
+        ])),
         reference: None,
     };
     assert!(unreadable(read(&reader(LONG), &hidden)).contains("step token"));

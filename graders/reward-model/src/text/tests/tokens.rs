@@ -63,7 +63,8 @@ fn never_adds_a_second_bos_token() {
 fn adds_the_tokens_that_the_configuration_declares() {
     let files = Files::with_bos().with(
         "tokenizer_config.json",
-        r#"{"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true}"#,
+        r#"{"bos_token": "<s>", "eos_token": "</s>",
+            "add_bos_token": false, "add_eos_token": true}"#,
     );
     let reader = files.reader(InputKind::Rollout, LONG);
     assert_eq!(
