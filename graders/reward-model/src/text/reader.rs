@@ -8,7 +8,7 @@ use super::rollout::{Renderer, Rollout, probe, prompt_text};
 use super::steps::{self, StepMarkers};
 use super::tokenizer::TextTokenizer;
 use super::tokenizer_config::TokenizerConfig;
-use super::truncate::{Pair, Truncated};
+use super::truncate::{SecondText, Truncated};
 use super::{InputKind, InputReaderError, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::{Pooling, row};
@@ -118,10 +118,10 @@ impl InputReader {
     pub fn read(&self, input: &ModelInput, truncate: Truncate) -> Result<Sequence, Refusal> {
         match input {
             ModelInput::Text(text) => {
-                self.sequence(self.encode_texts(text, Pair::None, truncate)?, None)
+                self.sequence(self.encode_texts(text, SecondText::None, truncate)?, None)
             }
             ModelInput::Pair(first, second) => self.sequence(
-                self.encode_texts(first, Pair::Equal(second), truncate)?,
+                self.encode_texts(first, SecondText::Equal(second), truncate)?,
                 None,
             ),
             ModelInput::Bare { text, ended } => {
@@ -151,7 +151,7 @@ impl InputReader {
         let text = rollout.completion.text();
         match (self.kind, &self.steps) {
             (InputKind::Embedding, _) => {
-                self.sequence(self.encode_texts(&text, Pair::None, truncate)?, None)
+                self.sequence(self.encode_texts(&text, SecondText::None, truncate)?, None)
             }
             (InputKind::Pair, _) => {
                 let prompt = rollout.prompt.and_then(prompt_text).ok_or_else(|| {
@@ -161,7 +161,7 @@ impl InputReader {
                     )
                 })?;
                 self.sequence(
-                    self.encode_texts(&prompt, Pair::Completion(&text), truncate)?,
+                    self.encode_texts(&prompt, SecondText::Completion(&text), truncate)?,
                     None,
                 )
             }

@@ -36,7 +36,7 @@ impl Truncated {
 
 /// The second text of an input, and its relation to the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pair<'a> {
+pub(super) enum SecondText<'a> {
     /// There is no second text.
     None,
     /// A second text on a par with the first: the longer one is truncated.
@@ -50,12 +50,12 @@ impl InputReader {
     pub(super) fn encode_texts(
         &self,
         first: &str,
-        pair: Pair<'_>,
+        pair: SecondText<'_>,
         truncate: Truncate,
     ) -> Result<Truncated, Refusal> {
         let second = match pair {
-            Pair::None => None,
-            Pair::Equal(second) | SecondText::Completion(second) => Some(second),
+            SecondText::None => None,
+            SecondText::Equal(second) | SecondText::Completion(second) => Some(second),
         };
         let whole = match second {
             None => self.tokens.encode(first, true)?,
@@ -70,16 +70,16 @@ impl InputReader {
                 .encode_truncated(first, second, max, direction, strategy)
         };
         let truncated = match (truncate, pair) {
-            (Truncate::Refuse | Truncate::PromptLeft, Pair::None | SecondText::Equal(_)) => {
+            (Truncate::Refuse | Truncate::PromptLeft, SecondText::None | SecondText::Equal(_)) => {
                 None
             }
-            (Truncate::Refuse, Pair::Completion(_)) => {
+            (Truncate::Refuse, SecondText::Completion(_)) => {
                 if encode(TruncationDirection::Left, TruncationStrategy::OnlyFirst)?.is_some() {
                     return Err(Refusal::PromptTooLong { tokens, max });
                 }
                 None
             }
-            (Truncate::PromptLeft, Pair::Completion(_)) => {
+            (Truncate::PromptLeft, SecondText::Completion(_)) => {
                 encode(TruncationDirection::Left, TruncationStrategy::OnlyFirst)?
             }
             (Truncate::Left, _) => {
