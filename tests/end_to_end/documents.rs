@@ -155,7 +155,7 @@ fn tests_of(folder: &Path, found: &mut BTreeSet<(String, String)>) {
                     _ => {
                         is_test = line == "#[test]"
                             || line == "#[tokio::test]"
-                            || is_test && line.starts_with("#[")
+                            || is_test && line.starts_with("#[");
                     }
                 }
             }

@@ -259,10 +259,10 @@ impl<'de> Deserialize<'de> for Meta {
                     match name.as_str() {
                         "tokens" => once(&mut meta.tokens, "tokens", facts.next_value()?)?,
                         "truncated" => {
-                            once(&mut truncated, "truncated", Some(facts.next_value()?))?
+                            once(&mut truncated, "truncated", Some(facts.next_value()?))?;
                         }
                         "think_open" => {
-                            once(&mut think_open, "think_open", Some(facts.next_value()?))?
+                            once(&mut think_open, "think_open", Some(facts.next_value()?))?;
                         }
                         _ => {
                             meta.rest.insert(name, facts.next_value()?);

@@ -117,7 +117,7 @@ pub fn method(
     match name {
         // Here the list is the argument and the separator is the value.
         "join" if value.as_str().is_some() && all.len() == 2 => {
-            before(name, &[all[1].clone(), all[0].clone()])?
+            before(name, &[all[1].clone(), all[0].clone()])?;
         }
         _ => before(name, &all)?,
     }

@@ -106,7 +106,7 @@ fn check_constants(environment: &Environment<'static>, source: &str) -> Result<(
         }
         match token {
             Token::VariableStart | Token::BlockStart => {
-                (factor, length, multiplies, tokens) = (1, 0, false, 0)
+                (factor, length, multiplies, tokens) = (1, 0, false, 0);
             }
             Token::Int(number) => {
                 factor =

@@ -196,7 +196,7 @@ mod tests {
     #[test]
     fn scores_follow_their_formulas() {
         let near = |found: Option<f64>, expected: f64| {
-            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}")
+            assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?}");
         };
         near(Normalise::Sigmoid.score(0.0, None), 0.5);
         near(

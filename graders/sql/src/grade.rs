@@ -206,7 +206,7 @@ impl PreparedSql {
                 return false;
             };
             compute(attempt.ran.rows.bytes(), || {
-                self.judge(trial, ready, &attempt)
+                self.judge(trial, ready, &attempt);
             });
             // Compared rows are needed again only for further databases.
             if trial.wrong.is_some() || trial.runs.len() == stages.end {

@@ -118,7 +118,7 @@ impl Preparation<'_> {
                 }
             }
             Variants::Generated(count) => {
-                stages.extend(self.generated(&base, &tables, *count, seed).await?)
+                stages.extend(self.generated(&base, &tables, *count, seed).await?);
             }
         }
         self.reject_empty(&stages)?;

@@ -10,7 +10,7 @@ pub fn exponentials(numbers: &mut [f32]) {
         || {
             numbers
                 .iter_mut()
-                .for_each(|number| *number = exponential(*number))
+                .for_each(|number| *number = exponential(*number));
         },
     );
 }

@@ -257,7 +257,7 @@ fn widest(format: &str, arguments: &[ValueRef<'_>]) -> u64 {
                 '0'..='9' => {
                     number = number
                         .saturating_mul(10)
-                        .saturating_add(u64::from(character) - u64::from('0'))
+                        .saturating_add(u64::from(character) - u64::from('0'));
                 }
                 '*' => number = arguments.next().map_or(0, magnitude),
                 '-' | '+' | ' ' | '#' | '!' | ',' | 'l' => {}

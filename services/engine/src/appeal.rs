@@ -268,7 +268,7 @@ async fn judge(
                 graded = grade(state, &Arc::new(plan))
                     .next(true)
                     .await
-                    .unwrap_or_default()
+                    .unwrap_or_default();
             }
             Err(error) => tracing::warn!(%error, "the engine rejected the tasks of a judge"),
         }

@@ -266,7 +266,7 @@ async fn history(state: &EngineState, batch: &Batch) -> Option<BTreeMap<String, 
             // as its own history.
             if let Some(step) = batch.step {
                 visits.values_mut().for_each(|visits| {
-                    visits.retain(|visit| visit.step.is_none_or(|visited| visited < step))
+                    visits.retain(|visit| visit.step.is_none_or(|visited| visited < step));
                 });
             }
             Some(visits)

@@ -266,7 +266,7 @@ impl UnitRunner {
         for unit in units {
             match self.precheck(*unit) {
                 Precheck::Done(outcome, cached) => {
-                    done.push(self.done(*unit, started, outcome, cached))
+                    done.push(self.done(*unit, started, outcome, cached));
                 }
                 Precheck::Grade { prepared, key } => to_grade.push((*unit, prepared, key)),
             }

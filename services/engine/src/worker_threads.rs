@@ -91,9 +91,9 @@ impl WorkerThreads {
         queue.push(caller, jobs);
         drop(queue);
         if many {
-            self.jobs.ready.notify_all()
+            self.jobs.ready.notify_all();
         } else {
-            self.jobs.ready.notify_one()
+            self.jobs.ready.notify_one();
         }
     }
 

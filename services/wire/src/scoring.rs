@@ -303,7 +303,7 @@ impl InputOutcome {
             Readout::Scalar(_) => {}
             Readout::Steps(steps) => body.steps = Some(steps),
             Readout::Labels(values) => {
-                body.labels = Some(labels.iter().cloned().zip(values).collect())
+                body.labels = Some(labels.iter().cloned().zip(values).collect());
             }
             Readout::Classes(values) => body.classes = Some(values),
             Readout::Embedding(values) => body.embedding = Some(values),

@@ -41,7 +41,7 @@ pub(super) fn answer_part(lexed: &Lexed<'_>, run: ValueRun) -> (usize, usize) {
             TokenKind::Relation if depth == 0 => relations.push(at),
             TokenKind::Separator if depth == 0 => commas.push(at),
             TokenKind::Word | TokenKind::Name if depth == 0 => {
-                joined |= value_runs::joiner_at(lexed, first, at).is_some()
+                joined |= value_runs::joiner_at(lexed, first, at).is_some();
             }
             _ => {}
         }

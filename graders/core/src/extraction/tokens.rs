@@ -431,7 +431,7 @@ impl Lexer<'_> {
             '-' if next == Some('>') => self.push(TokenKind::Other, 2),
             // `</b>`, `<br>`, `<sub>` and `<sup>` are tags, not relations.
             '<' if next == Some('/') || rest.starts_with("<br") || rest.starts_with("<su") => {
-                self.push(TokenKind::Other, 1)
+                self.push(TokenKind::Other, 1);
             }
             '<' | '>' | '!' | '=' if next == Some('=') => self.push(TokenKind::Relation, 2),
             '=' | '<' | '>' | '≤' | '≥' | '≠' | '≈' | '≡' | '∈' | '＝' | '⩽' | '⩾' =>
@@ -466,7 +466,7 @@ impl Lexer<'_> {
             ',' | '，' | '、' | ';' | '；' => self.push(TokenKind::Separator, length),
             '.' | '。' | '．' | '?' | '？' => self.push(TokenKind::Stop, length),
             '%' | '％' | '‰' | '°' | '′' | '″' | '℃' | '℉' => {
-                self.push(TokenKind::Suffix, length)
+                self.push(TokenKind::Suffix, length);
             }
             '$' | '€' | '£' | '¥' | '￥' | '₹' | '₽' | '₩' | '¢' => {
                 // Two or more dollars are an unmatched display delimiter, not a price.

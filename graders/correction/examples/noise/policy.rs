@@ -63,9 +63,9 @@ impl World {
             let mut shifted = world.clone();
             shifted.shift(shift);
             if shifted.accuracy(&[0.0; FEATURES]) < START {
-                low = shift
+                low = shift;
             } else {
-                high = shift
+                high = shift;
             }
         }
         world.shift(low);

@@ -278,7 +278,7 @@ mod tests {
         for (got, expected) in got.iter().zip(expected) {
             match (got, expected) {
                 (Some(got), Some(expected)) => {
-                    assert!((got - expected).abs() < 1e-5, "{got} is not {expected}")
+                    assert!((got - expected).abs() < 1e-5, "{got} is not {expected}");
                 }
                 _ => assert_eq!(got, expected),
             }

@@ -228,7 +228,7 @@ impl Section for Length {
             read::check_range("grpo_lambda/alpha", of.alpha, 0.0, 1.0)?;
             match (of.accuracy, of.share) {
                 (Some(accuracy), None) => {
-                    read::check_range("grpo_lambda/accuracy", accuracy, 0.0, 1.0)?
+                    read::check_range("grpo_lambda/accuracy", accuracy, 0.0, 1.0)?;
                 }
                 (None, Some(share)) => {
                     read::check_positive("grpo_lambda/share", share)?;

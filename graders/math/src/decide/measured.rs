@@ -270,7 +270,7 @@ fn number_and_letters(expr: &Expr) -> Option<(Expr, String)> {
         };
         match base {
             Expr::Symbol(letter) if letter.len() == 1 => {
-                unit.push_str(&format!("{letter}^{{{power}}} "))
+                unit.push_str(&format!("{letter}^{{{power}}} "));
             }
             _ => return None,
         }

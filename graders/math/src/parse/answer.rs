@@ -225,7 +225,7 @@ fn split<'t, 'a>(tokens: Tokens<'t, 'a>) -> (Vec<Tokens<'t, 'a>>, Vec<Join>) {
             Kind::Open(Shape::End(End::Square))
                 if depth > 0 && closes_reversed(tokens.skip(at)) =>
             {
-                depth -= 1
+                depth -= 1;
             }
             Kind::Open(_) | Kind::Command("begin") => depth += 1,
             Kind::Close(_) | Kind::Command("end") => depth = depth.saturating_sub(1),

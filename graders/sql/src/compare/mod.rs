@@ -293,7 +293,7 @@ mod tests {
                     order
                         .iter()
                         .map(|column| Value::Integer((row * (column + 1)) % 13)),
-                )
+                );
             });
             packed
         };
@@ -308,11 +308,11 @@ mod tests {
         assert_eq!(compare(&gold, &other, permute), Err(Difference::Columns));
         let mut identity = Rows::new(12);
         (0..12).for_each(|row| {
-            identity.push((0..12).map(|column| Value::Integer(i64::from(row == column))))
+            identity.push((0..12).map(|column| Value::Integer(i64::from(row == column))));
         });
         let mut mirrored = Rows::new(12);
         (0..12).for_each(|row| {
-            mirrored.push((0..12).map(|column| Value::Integer(i64::from(row + column == 11))))
+            mirrored.push((0..12).map(|column| Value::Integer(i64::from(row + column == 11))));
         });
         assert_eq!(compare(&bag(identity), &mirrored, permute), Ok(()));
     }

@@ -155,7 +155,7 @@ fn element(node: Node<'_, '_>, text: &str) -> Json {
                 // A single element is never an array.
                 Some(Json::Array(elements)) => elements.push(value),
                 Some(first) => {
-                    *first = Json::Array(vec![std::mem::replace(first, Json::Null), value])
+                    *first = Json::Array(vec![std::mem::replace(first, Json::Null), value]);
                 }
             }
         }

@@ -26,7 +26,7 @@ pub(crate) fn add_to<T: Number>(sum: &mut [T], numbers: &[T], scale: T) {
                 || {
                     sum.iter_mut()
                         .zip(numbers)
-                        .for_each(|(sum, number)| *sum += scale * *number)
+                        .for_each(|(sum, number)| *sum += scale * *number);
                 },
             );
         });

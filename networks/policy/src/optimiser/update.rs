@@ -185,7 +185,7 @@ fn in_parallel(
         .zip(gradients.par_chunks(CHUNK))
         .zip(moments);
     all.for_each(|((weights, gradients), (first, second))| {
-        chunk(weights, gradients, first, second, factors)
+        chunk(weights, gradients, first, second, factors);
     });
 }
 

@@ -343,7 +343,7 @@ fn any_sequence_of_calls_keeps_the_counts_right() {
             3 => _ = files.rename((ROOT, path), (ROOT, other), 1),
             4 => opened.extend(files.open(ROOT, path, CREATE, 1)),
             5 if !opened.is_empty() => {
-                files.close(opened.swap_remove(next(opened.len() as u64) as usize))
+                files.close(opened.swap_remove(next(opened.len() as u64) as usize));
             }
             6 if !opened.is_empty() => _ = files.write(opened[0], next(99), b"some bytes", 1),
             _ if !opened.is_empty() => _ = files.resize(opened[0], next(99), 1),

@@ -32,10 +32,10 @@ pub(crate) fn run(file: Option<&Path>, arguments: &Runs) -> anyhow::Result<Comma
     let mut out = terminal::stdout();
     match answer {
         Answer::All(body) if arguments.output.json => {
-            writeln!(out, "{}", terminal::pretty(&body)?)?
+            writeln!(out, "{}", terminal::pretty(&body)?)?;
         }
         Answer::One(body) if arguments.output.json => {
-            writeln!(out, "{}", terminal::pretty(&body)?)?
+            writeln!(out, "{}", terminal::pretty(&body)?)?;
         }
         Answer::All(body) => {
             let rows: Vec<_> = body.runs.iter().map(row).collect();

@@ -107,7 +107,7 @@ fn map_texts(
 ) -> Result<(), (String, String)> {
     match value {
         Value::String(text) => {
-            *value = map(text).map_err(|message| (pointer.to_owned(), message))?
+            *value = map(text).map_err(|message| (pointer.to_owned(), message))?;
         }
         Value::Array(list) => {
             for (at, value) in list.iter_mut().enumerate() {

@@ -23,7 +23,7 @@ thread_local! {
 fn count(bytes: usize, sign: isize) {
     // A thread that ends frees memory after its counter was dropped.
     let _ = ALLOCATED.try_with(|bytes_now| {
-        bytes_now.set(bytes_now.get() + sign * heap::allocation(bytes).cast_signed())
+        bytes_now.set(bytes_now.get() + sign * heap::allocation(bytes).cast_signed());
     });
 }
 

@@ -61,7 +61,7 @@ impl Events {
             match File::create_new(&path) {
                 Ok(file) => break (path, file),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && number < MOST_FILES => {
-                    number += 1
+                    number += 1;
                 }
                 Err(error) => return Err(TelemetryError::File { path, error }),
             }

@@ -38,7 +38,7 @@ async fn a_failing_sequence_does_not_affect_other_requests() {
         );
         match faulty.await.unwrap() {
             Err(ModelError::Device(message)) => {
-                assert!(message.contains(expected_message), "{message}")
+                assert!(message.contains(expected_message), "{message}");
             }
             other => panic!("{other:?}"),
         }

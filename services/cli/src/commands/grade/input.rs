@@ -128,7 +128,7 @@ pub(super) fn chunks(
             BufReader::with_capacity(1 << 20, reader),
             template.as_ref(),
             &sender,
-        )
+        );
     });
     let chunks = stream::unfold(receiver, |mut receiver| async move {
         Some((receiver.recv().await?, receiver))
