@@ -60,7 +60,7 @@ scripts:
 unit:
 	$(CARGO) test --locked --workspace
 
-documents: images ## run the examples of the documents and compare their output
+documents: images trainer ## run the examples of the documents and compare their output
 	python3 tests/documents/run.py "$(BINARY)" $(ARGS)
 
 openapi: build ## test the API against its OpenAPI document with generated requests for FOR=600 seconds

@@ -4,9 +4,13 @@
 blocks marked `sh` contain commands that must succeed. All blocks of a document run in one folder,
 beside a service whose address takes the place of `http://127.0.0.1:8080`.
 
-In an expected output, `…` matches any text. A `json` block after a `console` block without output
-is the expected reply: `"…"` as a key allows further keys, and as the last element further elements.
-A block after the comment `<!-- not run: REASON -->` is not run.
+In an expected output, `…` matches any text. A `json` block after a `console` block whose last
+command has no output is the expected reply: `"…"` as a key allows further keys, and as the last
+element further elements.
+
+A comment before a block changes what happens to it: `<!-- not run: REASON -->`,
+`<!-- file: NAME -->` writes it to a file, and `<!-- reply: POINTER -->` names the part of the reply
+that a `json` block shows.
 """
 
 import json
@@ -24,20 +28,34 @@ ADDRESS = "127.0.0.1:8080"
 TIMEOUT = 300
 
 BLOCK = re.compile(
-    r"(?:<!-- not run: (?P<reason>[^>]*) -->\s*)?^```(?P<language>\w+)\n(?P<text>.*?)^```$",
+    r"(?:<!-- (?P<kind>not run|file|reply): (?P<value>[^>]*) -->\s*)?"
+    r"^```(?P<language>\w+)\n(?P<text>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
+
+# Documents shorten numbers.
+TOLERANCE = 0.001
 
 
 class Failure(Exception):
     pass
 
 
-def blocks(text):
-    """Language, text, line and the reason not to run of each block."""
-    for found in BLOCK.finditer(text):
-        line = text.count("\n", 0, found.start("text")) + 1
-        yield found["language"], found["text"], line, found["reason"]
+class Block:
+    """A fenced block and the comment before it."""
+
+    def __init__(self, found, text):
+        self.language, self.text = found["language"], found["text"]
+        self.line = text.count("\n", 0, found.start("text")) + 1
+        self.comment = {found["kind"]: found["value"]} if found["kind"] else {}
+        self.is_command = self.language in ("console", "sh")
+
+
+def part(reply, pointer):
+    """The part of a reply at a JSON pointer."""
+    for step in pointer.split("/")[1:]:
+        reply = reply[int(step) if isinstance(reply, list) else step]
+    return reply
 
 
 def is_complete(command):
@@ -94,6 +112,9 @@ def check_json(expected, actual, where="$"):
             check_json(part, actual[index], f"{where}[{index}]")
     elif isinstance(expected, str) and isinstance(actual, str) and "…" in expected:
         check_text(expected, actual)
+    elif isinstance(expected, float) and isinstance(actual, (int, float)):
+        if abs(expected - actual) > TOLERANCE:
+            raise Failure(f"{where}: {actual!r} instead of {expected!r}")
     elif expected != actual:
         raise Failure(f"{where}: {actual!r} instead of {expected!r}")
 
@@ -131,13 +152,32 @@ def run(command, folder, environment):
     return ran.returncode, ran.stdout + ran.stderr
 
 
+def run_block(block, follows, folder, environment, address):
+    """Runs the commands of a block and returns their number."""
+    text = block.text.replace(ADDRESS, address)
+    if block.language == "sh":
+        status, output = run("set -e\n" + text, folder, environment)
+        if status:
+            raise Failure(f"exit status {status}:\n{output}")
+        return 1
+    listed = commands(text)
+    for command, expected in listed:
+        _, output = run(command, folder, environment)
+        if expected:
+            check_text(expected, output)
+    is_reply = follows is not None and follows.language == "json"
+    if is_reply and not listed[-1][1]:
+        pointer = follows.comment.get("reply", "")
+        check_json(json.loads(follows.text), part(json.loads(output), pointer))
+    return len(listed)
+
+
 def run_document(path, binary):
     """Runs the blocks of a document. Returns the number of commands and the reasons not to run."""
     text = path.read_text()
-    found = list(blocks(text))
-    todo = [block for block in found if block[0] in ("console", "sh") and block[3] is None]
-    skipped = [block[3] for block in found if block[0] in ("console", "sh") and block[3]]
-    if not todo:
+    found = [Block(match, text) for match in BLOCK.finditer(text)]
+    skipped = [block.comment["not run"] for block in found if "not run" in block.comment]
+    if not any(block.is_command and "not run" not in block.comment for block in found):
         return 0, skipped
     environment = os.environ | {"PATH": f"{Path(binary).parent}:{os.environ['PATH']}"}
     count = 0
@@ -145,29 +185,15 @@ def run_document(path, binary):
         folder = Path(name)
         service = Service(binary, folder, environment)
         try:
-            for index, (language, content, line, reason) in enumerate(found):
-                if language not in ("console", "sh") or reason is not None:
+            for block, follows in zip(found, [*found[1:], None]):
+                if "file" in block.comment:
+                    (folder / block.comment["file"]).write_text(block.text)
+                if not block.is_command or "not run" in block.comment:
                     continue
-                content = content.replace(ADDRESS, service.address)
                 try:
-                    if language == "sh":
-                        status, output = run("set -e\n" + content, folder, environment)
-                        if status:
-                            raise Failure(f"exit status {status}:\n{output}")
-                        count += 1
-                        continue
-                    follows = found[index + 1] if index + 1 < len(found) else (None, "", 0, None)
-                    for command, expected in commands(content):
-                        _, output = run(command, folder, environment)
-                        output = output.replace(service.address, ADDRESS)
-                        expected = expected.replace(service.address, ADDRESS)
-                        if expected:
-                            check_text(expected, output)
-                        elif follows[0] == "json":
-                            check_json(json.loads(follows[1]), json.loads(output))
-                        count += 1
+                    count += run_block(block, follows, folder, environment, service.address)
                 except (Failure, subprocess.TimeoutExpired, json.JSONDecodeError) as failure:
-                    place = f"{path.relative_to(ROOT)}:{line}"
+                    place = f"{path.relative_to(ROOT)}:{block.line}"
                     raise SystemExit(f"{place}: {failure}") from None
         finally:
             service.stop()

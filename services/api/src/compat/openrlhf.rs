@@ -109,7 +109,7 @@ pub(crate) async fn get_reward(
         })
         .collect();
     let answer = score_inputs(&api, None, inputs, Truncate::Refuse).await?;
-    let rewards = answer.numbers(false)?;
+    let rewards = answer.raw_scores(false)?;
     #[expect(
         clippy::cast_possible_truncation,
         reason = "the raw score has the precision of an f32 too"

@@ -1,11 +1,11 @@
 //! Renders the task of a judge from a template: JSON in which texts may contain variables of the
 //! item, such as `{{ task.answer }}`.
 //!
-//! A text that is exactly one variable is replaced by its value and keeps the value's type; in other
-//! texts variables are replaced by text. A variable may be followed by members and indices
-//! (`task.answer[0]`, `evidence.extracted`). There are no functions, loops or operators, so the size
-//! of a task is bounded by its template and its variables. A missing value is an error, so that a
-//! judge never grades against an empty reference.
+//! A text that is exactly one variable is replaced by its value and keeps the type of the value; in
+//! other texts variables are replaced by text. A variable may be followed by members and indices
+//! (`task.answer[0]`, `evidence.extracted`). There are no functions, loops or operators, so the
+//! size of a task is bounded by its template and its variables. A missing value is an error, so
+//! that a judge never grades against an empty reference.
 
 use assay_core::{Completion, Evidence, Task};
 use serde_json::Value;

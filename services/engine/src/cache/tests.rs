@@ -69,7 +69,10 @@ fn shapes() -> [(&'static str, Shape); 8] {
             with_evidence(Evidence::new().text("stdout", &format!("{at}").repeat(300)))
         }),
         ("calls", |at| {
-            let call = |j: usize| json!({ "name": "f", "arguments": { "a": at * 1_000 + j, "b": j.to_string() } });
+            let call = |j: usize| {
+                let arguments = json!({ "a": at * 1_000 + j, "b": j.to_string() });
+                json!({ "name": "f", "arguments": arguments })
+            };
             with_evidence(Evidence::new().value("calls", (0..40).map(call).collect::<Vec<Value>>()))
         }),
         ("numbers", |at| {

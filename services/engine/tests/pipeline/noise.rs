@@ -353,10 +353,10 @@ async fn no_correction_when_the_interval_of_j_touches_zero() {
     );
     let channels = reply.channels();
     assert_eq!(channels[0].report.uncorrected, None);
-    let why = channels[1].report.uncorrected.unwrap().to_string();
+    let reason = channels[1].report.uncorrected.unwrap().to_string();
     assert!(
-        why.contains("the sign of a correction is uncertain"),
-        "{why}"
+        reason.contains("the sign of a correction is uncertain"),
+        "{reason}"
     );
     assert!(
         reply
@@ -565,7 +565,7 @@ async fn adjudications_of_drawn_grades_update_the_interval() {
     // All negatives were adjudicated: of the 15 correct answers, 10 had not passed.
     let rho1 = report.rho1.unwrap().estimate;
     assert!(rho1.interval.contains(10.0 / 15.0), "{rho1:?}");
-    // What an operator picks says nothing of the others.
+    // A grade that an operator chooses is not a random sample and does not count.
     let picked = fixture.memory.grades()[0].grade;
     fixture
         .engine

@@ -4,8 +4,8 @@
 //! ```text
 //! assay.db.spool/
 //!   identity       the file that a node locks; contains the spool's name and the key of its frames
-//!   00000001.seg   a header and frames; a new segment is started every 64 MiB, after an error and at
-//!                  every start
+//!   00000001.seg   a header and frames; a new segment is started every 64 MiB, after an error and
+//!                  at every start
 //!   set-aside/     entries that the database rejected, one file each; see `set_aside`
 //! ```
 

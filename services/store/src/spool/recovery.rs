@@ -24,6 +24,7 @@ pub(crate) fn recover(
     now_us: i64,
 ) -> Result<usize, OpenSpoolError> {
     let segments = folder.segments();
+    // Only the last segment can end with a torn write; its tail may be truncated.
     let last = segments.last().map(|segment| segment.number);
     let aside = SetAsideFolder::of(folder);
     let mut replayed = 0;
@@ -80,6 +81,7 @@ fn recover_segment(
     now_us: i64,
 ) -> Result<Option<usize>, SegmentError> {
     let bytes = segment.read_all().map_err(SegmentError::Io)?;
+    // A crash while the segment was created may have torn the header.
     let mut at = segment.header.min(bytes.len());
     match segment.check_header(&bytes) {
         // Its frames cannot be decoded here, but the other release can still apply them. Starting

@@ -51,7 +51,8 @@ const UPSERT_RUN: &str = concat!(
 );
 
 const INSERT_BATCHES: Insert = Insert {
-    prefix: "insert into batches (no, id, run, step, caller, items, received_us, first_us, last_us)",
+    prefix: "insert into batches (no, id, run, step, caller, items, received_us, first_us, \
+             last_us)",
     columns: 9,
     suffix: "on conflict (no) do update set first_us = min(first_us, excluded.first_us), \
                last_us = max(last_us, excluded.last_us)",

@@ -12,8 +12,8 @@ use super::insert::{Insert, Values};
 use crate::database::DatabaseError;
 
 pub(super) const INSERT_GRADES: Insert = Insert {
-    prefix: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, completion_hash, \
-           prompt_hash, score, reward, components, steps, measures, evidence, error, meta, \
+    prefix: "insert into grades (key, kind, item, in_group, prompt_key, task_hash, \
+           completion_hash, prompt_hash, score, reward, components, steps, measures, evidence, error, meta, \
            checks, queue_us, grade_us, work, time_us, appeal, score_after, advantage, \
            reward_breakdown)",
     columns: 25,

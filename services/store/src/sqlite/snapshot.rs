@@ -61,6 +61,7 @@ impl ReadTransaction {
             let Ok(position) = u32::try_from(position) else {
                 continue;
             };
+            // Such a position would be part of the batch's number in the key.
             if position >> POSITION_BITS != 0 {
                 continue;
             }
@@ -167,6 +168,8 @@ impl ReadTransaction {
             .push(" order by last_us desc, name limit ")
             .push_bind(i64::from(limit));
         let last_used = query.build().fetch_all(&mut *self.transaction).await?;
+        // Named runs are read in addition: those with pending entries may become the last used ones
+        // when these are added.
         let mut runs = HashMap::new();
         for row in &last_used {
             read_run(row, &mut runs)?;

@@ -10,7 +10,8 @@ macro_rules! add_counts {
     ($first:literal $(, $column:literal)*) => {
         concat!(
             $first, " = min(", $first, " + excluded.", $first, ", 9223372036854775807)"
-            $(, ", ", $column, " = min(", $column, " + excluded.", $column, ", 9223372036854775807)")*
+            $(, ", ", $column, " = min(", $column, " + excluded.", $column,
+                ", 9223372036854775807)")*
         )
     };
 }

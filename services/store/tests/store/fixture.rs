@@ -1,4 +1,4 @@
-//! A folder with a store in it, entries to record, and a clock that moves when told.
+//! A temporary folder with a store, entries to record, and a clock that tests control.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -63,14 +63,14 @@ impl Clock for TestClock {
     }
 }
 
-pub(crate) struct World {
+pub(crate) struct Fixture {
     folder: TempDir,
     pub(crate) clock: Arc<TestClock>,
-    /// What [`open`](Self::open) opens with.
+    /// Options for [`open`](Self::open).
     pub(crate) options: StoreOptions,
 }
 
-impl World {
+impl Fixture {
     pub(crate) fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("assay.db");
@@ -83,7 +83,7 @@ impl World {
         }
     }
 
-    /// What everything lies in.
+    /// The temporary folder.
     pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
@@ -115,7 +115,7 @@ impl World {
         self.try_open().await.unwrap()
     }
 
-    /// Another node on the same database, with a spool of its own.
+    /// Another node on the same database, with its own spool.
     pub(crate) async fn open_replica(&self, spool: &str) -> DurableStore {
         let mut options = self.options.clone();
         options.spool = Some(self.root().join(spool));
@@ -124,7 +124,7 @@ impl World {
             .unwrap()
     }
 
-    /// Waits until the database has everything.
+    /// Waits until all entries are in the database.
     pub(crate) async fn applied(&self, store: &DurableStore) {
         while store.pending_entries() > 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -138,8 +138,8 @@ impl World {
             .unwrap()
     }
 
-    /// Keeps the store from writing to the database until it is dropped. Reads go on, as they do
-    /// beside any writer.
+    /// Prevents the store from writing to the database until the result is dropped. Reads are not
+    /// affected.
     pub(crate) async fn lock_database(&self) -> SqliteConnection {
         let url = format!("sqlite://{}", self.database().display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
@@ -158,7 +158,7 @@ impl World {
         Ok(())
     }
 
-    /// One number out of the database file.
+    /// Reads one number from the database file.
     pub(crate) async fn number(&self, sql: &'static str) -> i64 {
         let url = format!("sqlite://{}", self.database().display());
         let mut connection = SqliteConnection::connect(&url).await.unwrap();
@@ -169,12 +169,13 @@ impl World {
     }
 }
 
-/// The `n`th batch's id.
+/// The id of the `n`th batch.
 pub(crate) fn batch(n: u64) -> BatchId {
     (u128::from(n + 1) << 24 | 1_795_000_000_000 << 80).into()
 }
 
-/// An entry of the `n`th batch with `grades` grades from `first` on, and a completion for each.
+/// An entry of the `n`th batch with `grades` grades from position `first`, and a completion for
+/// each.
 pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
     let mut entry = Entry {
         batch: batch(n),
@@ -245,7 +246,7 @@ pub(crate) fn part(n: u64, first: u32, grades: u32) -> Entry {
     entry
 }
 
-/// A judge's look at a negative, chosen with a probability of a quarter.
+/// An appeal of a negative that was selected with a probability of a quarter.
 fn appeal() -> Appeal {
     Appeal {
         judge: "judge@1".to_owned(),
@@ -262,7 +263,7 @@ fn appeal() -> Appeal {
     }
 }
 
-/// An entry of events alone.
+/// An entry that contains only events.
 pub(crate) fn events(n: u64, events: Vec<Event>) -> Entry {
     Entry {
         run: None,
@@ -272,7 +273,7 @@ pub(crate) fn events(n: u64, events: Vec<Event>) -> Entry {
     }
 }
 
-/// The `n`th batch, whole, with `grades` grades.
+/// An entry of the whole `n`th batch, with `grades` grades.
 pub(crate) fn entry(n: u64, grades: u32) -> Entry {
     part(n, 0, grades)
 }
@@ -284,7 +285,7 @@ pub(crate) fn key(name: &str) -> RequestKey {
     }
 }
 
-/// An entry that does nothing but claim `name` for the `n`th batch.
+/// An entry that only claims the key `name` for the `n`th batch.
 pub(crate) fn claim(name: &str, n: u64, reply: Option<&str>) -> Entry {
     let mut entry = part(n, 0, 0);
     entry.claim = Some(Claim {
@@ -304,15 +305,15 @@ pub(crate) async fn record(store: &impl Recorder, entry: Entry) {
     store.record(Arc::new(entry)).await.unwrap();
 }
 
-/// Every grade the filter keeps, page by page.
+/// All grades that match the filter, read page by page.
 pub(crate) async fn all(store: &impl Reader, filter: &GradeFilter, page: u32) -> Vec<GradeRecord> {
     let mut grades = Vec::new();
     let mut before: Option<GradeId> = None;
     loop {
-        let got = store.grades(filter, before, page).await.unwrap();
-        assert!(got.grades.len() <= page as usize);
-        grades.extend(got.grades);
-        before = got.next;
+        let read = store.grades(filter, before, page).await.unwrap();
+        assert!(read.grades.len() <= page as usize);
+        grades.extend(read.grades);
+        before = read.next;
         if before.is_none() {
             return grades;
         }
@@ -320,7 +321,7 @@ pub(crate) async fn all(store: &impl Reader, filter: &GradeFilter, page: u32) ->
 }
 
 /// Whether every grade and body of `entry` can be read.
-pub(crate) async fn holds(store: &impl Reader, entry: &Entry) -> bool {
+pub(crate) async fn contains_entry(store: &impl Reader, entry: &Entry) -> bool {
     for grade in &entry.grades {
         if store.grade(grade.grade).await.unwrap().as_ref() != Some(grade) {
             return false;

@@ -1,4 +1,4 @@
-//! An entry that the database rejects does not block others, and nothing is dropped silently.
+//! Entries that the database rejects neither block others nor are lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use assay_core::record::Entry;
 use assay_core::store::{GradeFilter, Reader, Recorder, StoreError};
 use assay_store::{DurableStore, set_aside_entries};
 
-use crate::world::{World, all, batch, entry, holds, record};
+use crate::fixture::{Fixture, all, batch, contains_entry, entry, record};
 
 /// A batch in which every item has this reward.
 fn rewarded(n: u64, reward: f64) -> Entry {
@@ -39,30 +39,30 @@ async fn sums_are_finite(store: &DurableStore, grades: u64) {
 
 #[tokio::test]
 async fn applies_rewards_whose_sum_overflows() {
-    let world = World::new();
-    let store = world.open().await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     for (n, reward) in [(1, 1e308), (2, -1e308), (3, 1e308)] {
         record(&store, rewarded(n, reward)).await;
-        world.applied(&store).await;
+        fixture.applied(&store).await;
         sums_are_finite(&store, 2 * n).await;
     }
-    let lock = world.lock_database().await;
+    let lock = fixture.lock_database().await;
     record(&store, rewarded(4, -1e308)).await;
     sums_are_finite(&store, 8).await;
     drop(lock);
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     assert_eq!(store.state().set_aside, 0);
     store.close().await.unwrap();
-    assert_eq!(world.number("select count(*) from grades").await, 8);
+    assert_eq!(fixture.number("select count(*) from grades").await, 8);
 }
 
 #[tokio::test]
 async fn reads_and_updates_infinite_sums_of_an_earlier_release() {
-    let world = World::new();
-    let store = world.open().await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, rewarded(1, 1.0)).await;
-    world.applied(&store).await;
-    world
+    fixture.applied(&store).await;
+    fixture
         .execute(
             "update step_numbers set sum = 9e999, squares = 9e999; update prompt_history set \
              reward_sum = -9e999; update runs set score_sum = 9e999; update rollups set \
@@ -72,7 +72,7 @@ async fn reads_and_updates_infinite_sums_of_an_earlier_release() {
         .unwrap();
     sums_are_finite(&store, 2).await;
     record(&store, rewarded(2, -1e308)).await;
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     sums_are_finite(&store, 4).await;
     assert!(
         store
@@ -97,8 +97,8 @@ async fn reads_and_updates_infinite_sums_of_an_earlier_release() {
 
 #[tokio::test]
 async fn applies_and_reads_extreme_values() {
-    let world = World::new();
-    let store = world.open().await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     for n in 0..3 {
         let mut odd = entry(n, 2);
         odd.run = Some("run\0with a NUL".into());
@@ -113,7 +113,7 @@ async fn applies_and_reads_extreme_values() {
             (grade.work, grade.queue_us, grade.grade_us) = (u64::MAX, u64::MAX, u64::MAX);
         }
         record(&store, odd).await;
-        world.applied(&store).await;
+        fixture.applied(&store).await;
     }
     assert_eq!(store.state().set_aside, 0);
     for width in [1, 10, 4096] {
@@ -132,11 +132,11 @@ async fn applies_and_reads_extreme_values() {
     store.close().await.unwrap();
 }
 
-/// Makes the database reject grades of the item `refused`.
-const REFUSE: &str = "create trigger refuse before insert on grades when new.item = 'refused' \
+/// Makes the database reject grades of the item `rejected`.
+const REJECT_ITEM: &str = "create trigger refuse before insert on grades when new.item = 'refused' \
      begin select raise(abort, 'no such item'); end";
 
-fn refused(n: u64) -> Entry {
+fn rejected(n: u64) -> Entry {
     let mut entry = entry(n, 2);
     entry.grades[1].item = Some("refused".to_owned());
     entry
@@ -144,15 +144,15 @@ fn refused(n: u64) -> Entry {
 
 #[tokio::test]
 async fn sets_a_rejected_entry_aside_and_applies_it_later() {
-    let world = World::new();
-    let store = world.open().await;
-    world.execute(REFUSE).await.unwrap();
-    let lock = world.lock_database().await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    fixture.execute(REJECT_ITEM).await.unwrap();
+    let lock = fixture.lock_database().await;
     for n in 0..20 {
         record(
             &store,
             if n == 3 || n == 11 {
-                refused(n)
+                rejected(n)
             } else {
                 entry(n, 2)
             },
@@ -160,9 +160,9 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
         .await;
     }
     drop(lock);
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     assert_eq!(store.state().set_aside, 2);
-    assert_eq!(set_aside_entries(&world.options).unwrap(), 2);
+    assert_eq!(set_aside_entries(&fixture.options).unwrap(), 2);
     let listed = store.set_aside().await.unwrap();
     assert_eq!(
         listed.iter().map(|entry| entry.batch).collect::<Vec<_>>(),
@@ -175,26 +175,26 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
     assert_eq!(store.grade(batch(3).grade(0)).await.unwrap(), None);
     assert_eq!(all(&store, &GradeFilter::default(), 50).await.len(), 36);
     record(&store, entry(20, 2)).await;
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     store.ready().await.unwrap();
     store.close().await.unwrap();
-    assert!(world.segments().is_empty());
+    assert!(fixture.segments().is_empty());
 
-    let store = world.open().await;
+    let store = fixture.open().await;
     assert_eq!((store.pending_entries(), store.state().set_aside), (0, 2));
-    let tried = store.apply_set_aside().await.unwrap();
-    assert!(tried.iter().all(|(_, error)| {
+    let results = store.apply_set_aside().await.unwrap();
+    assert!(results.iter().all(|(_, error)| {
         error
             .as_ref()
             .is_some_and(|error| error.contains("no such item"))
     }));
     assert_eq!(store.state().set_aside, 2);
 
-    world.execute("drop trigger refuse").await.unwrap();
-    let tried = store.apply_set_aside().await.unwrap();
+    fixture.execute("drop trigger refuse").await.unwrap();
+    let results = store.apply_set_aside().await.unwrap();
     assert!(
-        tried.len() == 2 && tried.iter().all(|(_, error)| error.is_none()),
-        "{tried:?}"
+        results.len() == 2 && results.iter().all(|(_, error)| error.is_none()),
+        "{results:?}"
     );
     assert_eq!(
         (
@@ -203,43 +203,45 @@ async fn sets_a_rejected_entry_aside_and_applies_it_later() {
         ),
         (0, 0)
     );
-    assert!(holds(&store, &refused(3)).await && holds(&store, &refused(11)).await);
+    assert!(
+        contains_entry(&store, &rejected(3)).await && contains_entry(&store, &rejected(11)).await
+    );
     store.close().await.unwrap();
-    assert_eq!(world.number("select count(*) from grades").await, 42);
-    assert_eq!(world.number("select sum(grades) from rollups").await, 42);
+    assert_eq!(fixture.number("select count(*) from grades").await, 42);
+    assert_eq!(fixture.number("select sum(grades) from rollups").await, 42);
 }
 
 #[tokio::test]
 async fn an_entry_set_aside_before_a_crash_is_kept_once() {
-    let world = World::new();
-    let store = world.open().await;
-    world.execute(REFUSE).await.unwrap();
-    record(&store, refused(1)).await;
-    world.applied(&store).await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    fixture.execute(REJECT_ITEM).await.unwrap();
+    record(&store, rejected(1)).await;
+    fixture.applied(&store).await;
     // As if the process had ended after it wrote the copy and before it advanced the progress.
-    world.execute("delete from spool_progress").await.unwrap();
+    fixture.execute("delete from spool_progress").await.unwrap();
     drop(store);
-    let store = world.open().await;
-    world.applied(&store).await;
+    let store = fixture.open().await;
+    fixture.applied(&store).await;
     assert_eq!(store.state().set_aside, 1);
     drop(store);
 
-    world
+    fixture
         .execute("delete from spool_progress; drop trigger refuse")
         .await
         .unwrap();
-    let store = world.open().await;
-    world.applied(&store).await;
-    assert!(holds(&store, &refused(1)).await);
+    let store = fixture.open().await;
+    fixture.applied(&store).await;
+    assert!(contains_entry(&store, &rejected(1)).await);
     assert_eq!(store.state().set_aside, 0, "an applied entry needs no copy");
     store.close().await.unwrap();
 }
 
 #[tokio::test]
 async fn sets_nothing_aside_if_the_database_rejects_valid_entries() {
-    let world = World::new();
-    let store = world.open().await;
-    world
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    fixture
         .execute("alter table prompt_history rename to away")
         .await
         .unwrap();
@@ -252,85 +254,85 @@ async fn sets_nothing_aside_if_the_database_rejects_valid_entries() {
     assert!(store.state().apply_error.unwrap().contains("no such table"));
     assert_eq!((store.state().set_aside, store.state().pending), (0, 4));
     store.ready().await.unwrap();
-    world
+    fixture
         .execute("alter table away rename to prompt_history")
         .await
         .unwrap();
-    world.applied(&store).await;
+    fixture.applied(&store).await;
     assert_eq!(
         (store.state().set_aside, store.state().apply_error),
         (0, None)
     );
     store.close().await.unwrap();
-    assert_eq!(world.number("select count(*) from grades").await, 8);
+    assert_eq!(fixture.number("select count(*) from grades").await, 8);
 }
 
 #[tokio::test]
 async fn is_not_ready_and_records_nothing_without_the_spool_thread() {
-    let world = World::new();
-    let store = world.open().await;
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
     record(&store, entry(1, 2)).await;
     store.ready().await.unwrap();
-    world.clock.panic_in_spool();
+    fixture.clock.panic_in_spool();
     for n in 2..5 {
-        let answer =
+        let result =
             tokio::time::timeout(Duration::from_secs(60), store.record(Arc::new(entry(n, 2))))
                 .await;
-        let refused = answer.expect("an append is answered").unwrap_err();
+        let rejected = result.expect("an append is answered").unwrap_err();
         assert!(
-            refused.to_string().contains("the spool thread has ended"),
-            "{refused}"
+            rejected.to_string().contains("the spool thread has ended"),
+            "{rejected}"
         );
     }
-    let refused = store.ready().await.unwrap_err();
-    assert!(matches!(refused, StoreError::Unavailable(_)));
+    let rejected = store.ready().await.unwrap_err();
+    assert!(matches!(rejected, StoreError::Unavailable(_)));
     assert!(
-        refused.to_string().contains("the clock stopped"),
-        "{refused}"
+        rejected.to_string().contains("the clock stopped"),
+        "{rejected}"
     );
     drop(store);
-    let store = world.open_with_new_clock().await;
-    assert!(holds(&store, &entry(1, 2)).await);
+    let store = fixture.open_with_new_clock().await;
+    assert!(contains_entry(&store, &entry(1, 2)).await);
     store.ready().await.unwrap();
 }
 
 #[tokio::test]
 async fn is_not_ready_and_loses_nothing_without_the_writer() {
-    let world = World::new();
-    let store = world.open().await;
-    world.clock.panic_in_writer();
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    fixture.clock.panic_in_writer();
     record(&store, entry(1, 2)).await;
     while store.ready().await.is_ok() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    let refused = store.ready().await.unwrap_err().to_string();
+    let rejected = store.ready().await.unwrap_err().to_string();
     assert!(
-        refused.contains("the database writer has ended (the clock stopped)"),
-        "{refused}"
+        rejected.contains("the database writer has ended (the clock stopped)"),
+        "{rejected}"
     );
     assert!(
-        holds(&store, &entry(1, 2)).await,
+        contains_entry(&store, &entry(1, 2)).await,
         "entries in the spool can still be read"
     );
     drop(store);
-    let store = world.open_with_new_clock().await;
-    world.applied(&store).await;
+    let store = fixture.open_with_new_clock().await;
+    fixture.applied(&store).await;
     store.close().await.unwrap();
-    assert_eq!(world.number("select count(*) from grades").await, 2);
+    assert_eq!(fixture.number("select count(*) from grades").await, 2);
 }
 
 #[tokio::test]
 async fn is_not_ready_while_the_spool_cannot_be_written() {
-    let world = World::new();
-    let store = world.open().await;
-    let away = world.spool().with_extension("away");
-    std::fs::rename(world.spool(), &away).unwrap();
-    std::fs::write(world.spool(), b"not a folder").unwrap();
+    let fixture = Fixture::new();
+    let store = fixture.open().await;
+    let away = fixture.spool().with_extension("away");
+    std::fs::rename(fixture.spool(), &away).unwrap();
+    std::fs::write(fixture.spool(), b"not a folder").unwrap();
     store.record(Arc::new(entry(1, 2))).await.unwrap_err();
-    let refused = store.ready().await.unwrap_err().to_string();
-    assert!(refused.contains("the spool cannot be written"), "{refused}");
-    std::fs::remove_file(world.spool()).unwrap();
-    std::fs::rename(&away, world.spool()).unwrap();
+    let rejected = store.ready().await.unwrap_err().to_string();
+    assert!(rejected.contains("cannot write to the spool"), "{rejected}");
+    std::fs::remove_file(fixture.spool()).unwrap();
+    std::fs::rename(&away, fixture.spool()).unwrap();
     store.ready().await.unwrap();
     record(&store, entry(2, 2)).await;
     store.close().await.unwrap();

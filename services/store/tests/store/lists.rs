@@ -1,4 +1,4 @@
-//! Lists, page by page and over every mixture of sources, are what the filter's definition says.
+//! Lists and sums over pending and stored entries equal those of a simple model.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use assay_core::store::{GradeFilter, Reader, Recorder};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::world::{START_US, World, all, batch, part, record};
+use crate::fixture::{Fixture, START_US, all, batch, part, record};
 
 fn entries() -> impl Strategy<Value = Vec<Entry>> {
     let one = (0..6u64, 0..4u32, 0..5u32, any::<u64>()).prop_map(|(n, first, count, salt)| {
         let mut entry = part(n, first, count);
-        // A batch has one run and one step, whichever of its entries comes first.
+        // A batch has one run and one step, also if it has several entries.
         let run = [None, Some("run-a"), Some("run-b")][n as usize % 3];
         entry.run = run.map(Arc::from);
         entry.step = (n % 4 != 3).then_some(n as i64 % 2);
@@ -51,7 +51,7 @@ fn texts(values: &[&str]) -> impl Strategy<Value = Option<String>> + use<> {
 }
 
 fn filters() -> impl Strategy<Value = GradeFilter> {
-    let words = (
+    let texts_of_filter = (
         prop::option::weighted(
             0.5,
             select(vec![
@@ -76,7 +76,7 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
         maybe((0..7).map(|n| START_US + n).collect()),
         maybe((0..8).map(|n| START_US + n).collect()),
     );
-    (words, numbers).prop_map(
+    (texts_of_filter, numbers).prop_map(
         |((run, grader, channel, outcome, verdict, item, group, appeal), numbers)| {
             let (step, batch, score_min, score_max, since_us, until_us) = numbers;
             GradeFilter {
@@ -99,8 +99,8 @@ fn filters() -> impl Strategy<Value = GradeFilter> {
     )
 }
 
-/// What charts of a run are drawn from.
-fn naive_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
+/// The expected counts for charts of a run.
+fn expected_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
     let (mut steps, mut seen) = (Steps::new(), BTreeSet::new());
     for entry in entries {
         for grade in &entry.grades {
@@ -121,8 +121,8 @@ fn naive_steps(entries: &[Entry], run: &str, width: i64) -> Steps {
     steps
 }
 
-/// The first grade of each id.
-fn naive(entries: &[Entry]) -> BTreeMap<GradeId, GradeRecord> {
+/// The expected grades: the first of each id.
+fn expected_grades(entries: &[Entry]) -> BTreeMap<GradeId, GradeRecord> {
     let mut grades = BTreeMap::new();
     for grade in entries.iter().flat_map(|entry| &entry.grades) {
         grades.entry(grade.grade).or_insert_with(|| grade.clone());
@@ -134,7 +134,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn lists_are_what_the_filter_keeps(
+    fn lists_equal_the_model(
         entries in entries(),
         filters in prop::collection::vec((filters(), 1..6u32), 1..12),
         stored in 0..14usize,
@@ -142,27 +142,27 @@ proptest! {
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let mut world = World::new();
+            let mut fixture = Fixture::new();
             if small_memory {
-                world.options.pending_bytes = 1;
+                fixture.options.pending_bytes = 1;
             }
             let (first, second) = entries.split_at(stored.min(entries.len()));
-            let store = world.open().await;
+            let store = fixture.open().await;
             for entry in first {
                 record(&store, entry.clone()).await;
             }
             store.close().await.unwrap();
-            let store = world.open().await;
-            let lock = world.lock_database().await;
+            let store = fixture.open().await;
+            let lock = fixture.lock_database().await;
             for entry in second {
                 record(&store, entry.clone()).await;
             }
-            let expected = naive(&entries);
+            let expected = expected_grades(&entries);
             check(&store, &expected, &filters).await;
             check_steps(&store, &entries).await;
             drop(lock);
             store.close().await.unwrap();
-            let store = world.open().await;
+            let store = fixture.open().await;
             check(&store, &expected, &filters).await;
             check_steps(&store, &entries).await;
             store.close().await.unwrap();
@@ -175,7 +175,7 @@ async fn check_steps(store: &impl Reader, entries: &[Entry]) {
         for width in [1, 2, 16, 96] {
             assert_eq!(
                 store.run_steps(run, width).await.unwrap(),
-                naive_steps(entries, run, width),
+                expected_steps(entries, run, width),
                 "{run} by {width}"
             );
         }
@@ -188,13 +188,13 @@ async fn check(
     filters: &[(GradeFilter, u32)],
 ) {
     for (filter, page) in filters {
-        let kept: Vec<&GradeRecord> = expected
+        let matching: Vec<&GradeRecord> = expected
             .values()
             .rev()
             .filter(|grade| filter.keeps(grade))
             .collect();
-        let got = all(store, filter, *page).await;
-        assert_eq!(got.iter().collect::<Vec<_>>(), kept, "{filter:?}");
+        let listed = all(store, filter, *page).await;
+        assert_eq!(listed.iter().collect::<Vec<_>>(), matching, "{filter:?}");
     }
     for (id, grade) in expected {
         assert_eq!(store.grade(*id).await.unwrap().as_ref(), Some(grade));
@@ -236,7 +236,7 @@ async fn check(
                 .filter(|grade| grade.pass == Some(true))
                 .count() as u64
         );
-        // Quarters add up exactly in any order.
+        // Sums of quarters are exact in any order.
         assert_eq!(
             run.mean_score,
             (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
