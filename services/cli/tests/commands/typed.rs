@@ -75,7 +75,11 @@ fn writes_one_result_per_line_in_order() {
         (&Value::from(0.5), &Value::from(-0.5))
     );
     let error = |at: usize| results[at]["error"]["message"].as_str().unwrap();
-    assert!(error(1).starts_with("line 3: not JSON: "), "{}", error(1));
+    assert!(
+        error(1).starts_with("line 3: invalid JSON: "),
+        "{}",
+        error(1)
+    );
     assert!(error(3).starts_with("line 5: `/task/"), "{}", error(3));
     assert!(
         error(4).starts_with("line 6: `/task/type`: "),
@@ -152,8 +156,7 @@ fn invalid_items_do_not_affect_other_lines() {
         &["grade", "items.jsonl", "--server", "127.0.0.1:1"],
     );
     assert!(
-        text(&malformed.stderr).contains("neither `http://` nor")
-            || text(&malformed.stderr).contains("no URL"),
+        text(&malformed.stderr).contains("invalid server URL"),
         "{malformed:?}"
     );
 }
