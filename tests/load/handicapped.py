@@ -3,7 +3,7 @@
 
 usage: handicapped.py PATH/TO/assay [STEPS]
 
-The grader of mathematics is told to refuse fractions (`"form": "decimal"`), although the tasks
+The grader of mathematics is configured to reject fractions (`"form": "decimal"`), although the tasks
 allow them: a systematic false negative. A quarter of its negatives goes to the same grader without
 that rule, and a twentieth of its positives is audited. The truth is known here and not told to the
 service. Fails if the interval of rho1 does not hold the true rate at the end, if nothing was

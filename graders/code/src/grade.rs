@@ -229,8 +229,8 @@ impl PreparedCode {
         Ok(())
     }
 
-    /// Runs the tests in order, several at once when workers are idle; stops where nothing can change
-    /// any more.
+    /// Runs the tests in order, several at once when workers are idle; stops where nothing can
+    /// change any more.
     async fn run_tests(&self, code: &[u8], cx: &GradeContext) -> Result<Vec<TestResult>, Blocked> {
         let run = |test| -> BoxFuture<'_, _> { Box::pin(self.run_test(code, test)) };
         let runs: Vec<_> = self.task.tests.iter().map(run).collect();

@@ -1,5 +1,5 @@
-//! Programs in workers: compiling and running them, what is kept of it, and what to think of a worker
-//! that gave no answer.
+//! Programs in workers: compiling and running them, what is kept of it, and what to think of a
+//! worker that gave no answer.
 
 use std::sync::Arc;
 use std::time::Duration;

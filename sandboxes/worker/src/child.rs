@@ -11,8 +11,8 @@ use crate::request::{self, Handler, WorkerRequest};
 /// First argument of a process that is a worker.
 pub(crate) const ROLE: &str = "__sandbox_worker";
 
-/// The arguments after the hidden role, when this process was started as a worker. Every binary with
-/// a pool of workers asks this first, before it has threads.
+/// The arguments after the hidden role, when this process was started as a worker. Every binary
+/// with a pool of workers asks this first, before it has threads.
 #[must_use]
 pub fn role() -> Option<Vec<OsString>> {
     let mut arguments = std::env::args_os().skip(1);

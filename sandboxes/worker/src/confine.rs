@@ -112,8 +112,8 @@ pub struct Isolation {
 /// threads would not be restricted.
 #[must_use]
 pub fn isolate(readable: &[&Path]) -> Isolation {
-    // When memory runs out, the kernel should kill a worker rather than the service. Not every system
-    // allows this.
+    // When memory runs out, the kernel should kill a worker rather than the service. Not every
+    // system allows this.
     let _ = std::fs::write("/proc/self/oom_score_adj", "500");
     let namespaces = enter_namespaces().is_ok();
     Isolation {

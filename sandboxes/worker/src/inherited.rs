@@ -1,5 +1,5 @@
-//! Resets what a worker inherits from its parent: unintended file descriptors, the default actions of
-//! some signals, namespaces, and the ability to outlive the parent. The only unsafe code of this
+//! Resets what a worker inherits from its parent: unintended file descriptors, the default actions
+//! of some signals, namespaces, and the ability to outlive the parent. The only unsafe code of this
 //! crate.
 
 use std::io;
@@ -7,8 +7,8 @@ use std::io;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-/// Closes every descriptor but the standard ones. Called first in a process that is a worker, before
-/// it has opened anything.
+/// Closes every descriptor but the standard ones. Called first in a process that is a worker,
+/// before it has opened anything.
 #[expect(
     unsafe_code,
     reason = "descriptors that nobody owns in this process can only be closed by number"

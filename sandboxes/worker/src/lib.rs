@@ -1,6 +1,6 @@
 //! Owns the killable processes in which untrusted work runs, and the words spoken with them. Knows
-//! no grader and no engine that runs programs or queries: what a worker does is what its [`Handlers`]
-//! do.
+//! no grader and no engine that runs programs or queries: what a worker does is what its
+//! [`Handlers`] do.
 //!
 //! A worker is the same binary in a hidden role ([`role`]): it answers framed requests on its
 //! standard input, one at a time. Its parent keeps a pool of them ([`Workers`]), kills one that

@@ -1,7 +1,7 @@
 //! Logs what a worker writes to its standard error.
 //!
-//! A compromised worker could write without end. So lines are truncated, a limited number of them is
-//! logged, and the rest is read and dropped, so that a worker never blocks on a full pipe.
+//! A compromised worker could write without end. So lines are truncated, a limited number of them
+//! is logged, and the rest is read and dropped, so that a worker never blocks on a full pipe.
 
 use tokio::io::{AsyncRead, AsyncReadExt};
 

@@ -20,8 +20,8 @@ pub struct WorkerOptions {
     pub program: PathBuf,
     /// What it is told beside the role.
     pub arguments: Vec<OsString>,
-    /// How many workers there are at most. One for each core: threads of one process contend in page
-    /// faults, processes do not.
+    /// How many workers there are at most. One for each core: threads of one process contend in
+    /// page faults, processes do not.
     pub count: usize,
     /// Requests after which a worker is replaced, so that a compromised worker does not last.
     pub uses: u32,
@@ -36,14 +36,15 @@ pub enum Settled<R> {
     Overran,
 }
 
-/// Workers that receive a request before it fails. One may die because the system is out of memory or
-/// an operator kills processes; after several in a row another attempt is unlikely to succeed.
+/// Workers that receive a request before it fails. One may die because the system is out of memory
+/// or an operator kills processes; after several in a row another attempt is unlikely to succeed.
 const TRIES: usize = 3;
 
 /// How long a worker may take to report its confinement.
 const CONFINEMENT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A pool of workers. Cheap to clone: clones share the workers. Starts them when they are first needed.
+/// A pool of workers. Cheap to clone: clones share the workers. Starts them when they are first
+/// needed.
 #[derive(Clone)]
 pub struct WorkerPool(Arc<Inner>);
 
@@ -205,8 +206,8 @@ impl WorkerPool {
                     ended(if death.is_crash() { "crashed" } else { "died" });
                     deaths.push(death);
                     if deaths.len() == TRIES {
-                        // A crash is reported only if every worker crashed: else the request need not
-                        // be the reason.
+                        // A crash is reported only if every worker crashed: else the request need
+                        // not be the reason.
                         let other = deaths
                             .iter()
                             .position(|death| !death.is_crash())
@@ -262,9 +263,9 @@ pub struct Turn<'a> {
 }
 
 impl Turn<'_> {
-    /// Asks a worker and reads its answer. `timeout` counts from when a worker begins. A request whose
-    /// worker dies is retried in another worker, up to three times in all. Dropping the future kills
-    /// the worker that runs the request.
+    /// Asks a worker and reads its answer. `timeout` counts from when a worker begins. A request
+    /// whose worker dies is retried in another worker, up to three times in all. Dropping the
+    /// future kills the worker that runs the request.
     ///
     /// # Errors
     /// [`WorkerError`].

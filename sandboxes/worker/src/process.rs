@@ -135,8 +135,8 @@ impl Worker {
 
     /// Kills the process, reaps it and says how it ended.
     async fn end(&mut self, reason: String) -> Death {
-        // A worker that died by itself has its own status; give it a moment to be seen before killing
-        // it.
+        // A worker that died by itself has its own status; give it a moment to be seen before
+        // killing it.
         let ended = tokio::time::timeout(EXIT_TIMEOUT, self.process.wait()).await;
         if let Ok(Ok(status)) = ended {
             return Death::new(reason, Some(status));

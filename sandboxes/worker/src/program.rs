@@ -1,5 +1,5 @@
-//! What may be asked of a worker about programs, and what it answers. Expected values are no part of
-//! it: a worker runs, its asker compares.
+//! What may be asked of a worker about programs, and what it answers. Expected values are no part
+//! of it: a worker runs, its asker compares.
 
 use serde::{Deserialize, Serialize};
 

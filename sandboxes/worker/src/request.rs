@@ -25,7 +25,8 @@ pub trait WorkerRequest: Serialize + DeserializeOwned {
     }
 }
 
-/// Answers requests of one kind, inside a worker. A panic ends the worker; its parent starts another.
+/// Answers requests of one kind, inside a worker. A panic ends the worker; its parent starts
+/// another.
 pub trait Handler {
     /// The kind of work.
     type Request: WorkerRequest;

@@ -388,7 +388,7 @@ mod tests {
                 "a: !ruby/object {}",
                 "the core schema does not allow the tag `!ruby/object` here",
             ),
-            ("a: !!int x", "`x` is not what its tag `!!int` says"),
+            ("a: !!int x", "`x` is not a value of its tag `!!int`"),
             ("# nothing\n", "the document is missing"),
         ] {
             assert_eq!(broken(text).1, reason, "{text}");

@@ -156,7 +156,7 @@ fn invalid_items_do_not_affect_other_lines() {
         &["grade", "items.jsonl", "--server", "127.0.0.1:1"],
     );
     assert!(
-        text(&malformed.stderr).contains("invalid server URL"),
+        text(&malformed.stderr).contains("invalid server URL `127.0.0.1:1`"),
         "{malformed:?}"
     );
 }

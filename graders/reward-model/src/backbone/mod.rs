@@ -1,9 +1,9 @@
-//! Forward passes: from packed token ids to one hidden state a token.
+//! Forward passes: from packed token ids to one hidden state per token.
 //!
-//! Sequences lie one behind the other without padding. No operation mixes them: each row of a
-//! product depends on its own inputs alone, and attention looks at one sequence at a time, in tiles
-//! that depend on its length alone. So a score has the same bits alone and in any batch;
-//! `linear.rs` and `attention/` say what that takes.
+//! Sequences are concatenated without padding. No operation mixes them: each row of a product
+//! depends only on its own inputs, and attention works on one sequence at a time, in tiles that
+//! depend only on its length. A score is therefore bit-identical alone and in any batch.
+//! `linear.rs` and `attention/` document how this is achieved.
 
 mod activation;
 pub(crate) mod attention;
@@ -16,21 +16,21 @@ mod rotary;
 
 use std::sync::Arc;
 
-use assay_weights::config::BodyConfig;
+use assay_weights::config::BackboneConfig;
 use assay_weights::{LoadError, Weights};
 use candle_core::{Device, Result, Tensor};
 
 use crate::Sequence;
 
-/// Sequences one behind the other.
+/// Concatenated sequences.
 pub(crate) struct Packed {
     /// Token ids, `u32`, of all sequences.
     pub(crate) ids: Tensor,
     /// Position of each token in its sequence, `u32`.
     pub(crate) positions: Tensor,
-    /// Which text of a pair each token is of, `u32`.
+    /// Token type: the text of a pair that each token belongs to, 0 or 1, `u32`.
     pub(crate) types: Tensor,
-    /// Where sequences start, and the end of the last.
+    /// Start of each sequence, followed by the end of the last.
     pub(crate) starts: Arc<[usize]>,
 }
 
@@ -57,52 +57,52 @@ impl Packed {
         })
     }
 
-    /// Tokens in all.
+    /// Total number of tokens.
     pub(crate) fn len(&self) -> usize {
         self.starts.last().copied().unwrap_or_default()
     }
 }
 
-/// A body of any kind.
-pub(crate) enum Body {
+/// A backbone of any family.
+pub(crate) enum Backbone {
     Decoder(decoder::Decoder),
     Bert(bert::Bert),
     ModernBert(modernbert::ModernBert),
 }
 
-impl Body {
-    /// Reads the tensors under `prefix`, as in `model.`.
+impl Backbone {
+    /// Reads the tensors whose names start with `prefix`, for example `model.`.
     pub(crate) fn read(
-        config: &BodyConfig,
+        config: &BackboneConfig,
         weights: &Weights,
         prefix: &str,
     ) -> std::result::Result<Self, LoadError> {
         Ok(match config {
-            BodyConfig::Decoder(config) => {
+            BackboneConfig::Decoder(config) => {
                 Self::Decoder(decoder::Decoder::read(config, weights, prefix)?)
             }
-            BodyConfig::Bert(config) => Self::Bert(bert::Bert::read(config, weights, prefix)?),
-            BodyConfig::ModernBert(config) => {
+            BackboneConfig::Bert(config) => Self::Bert(bert::Bert::read(config, weights, prefix)?),
+            BackboneConfig::ModernBert(config) => {
                 Self::ModernBert(modernbert::ModernBert::read(config, weights, prefix)?)
             }
         })
     }
 
-    /// Hidden states before the last norm, `[tokens, hidden]`.
+    /// Computes the hidden states before the last norm, `[tokens, hidden]`.
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
         match self {
-            Self::Decoder(body) => body.forward(packed),
-            Self::Bert(body) => body.forward(packed),
-            Self::ModernBert(body) => body.forward(packed),
+            Self::Decoder(backbone) => backbone.forward(packed),
+            Self::Bert(backbone) => backbone.forward(packed),
+            Self::ModernBert(backbone) => backbone.forward(packed),
         }
     }
 
-    /// The last norm of one row, in place.
+    /// Applies the last norm to one row in place.
     pub(crate) fn last_norm(&self, row: &mut [f32]) {
         match self {
-            Self::Decoder(body) => body.last_norm.apply(row),
+            Self::Decoder(backbone) => backbone.last_norm.apply(row),
             Self::Bert(_) => {}
-            Self::ModernBert(body) => body.last_norm.apply(row),
+            Self::ModernBert(backbone) => backbone.last_norm.apply(row),
         }
     }
 }

@@ -1,15 +1,15 @@
-//! What is cut from inputs that are too long, and what is refused.
+//! Truncation and rejection of inputs that are too long.
 
 use super::*;
 
 const TURNS: usize = "1user\n2\n1assistant\n2\n".len();
 
-fn reader(max_tokens: usize) -> Reader {
-    Files::chatml().reader(Kind::Rollout, max_tokens)
+fn reader(max_tokens: usize) -> InputReader {
+    Files::chatml().reader(InputKind::Rollout, max_tokens)
 }
 
 #[test]
-fn what_is_too_long_is_blamed_on_the_prompt_where_the_completion_fits() {
+fn blames_the_prompt_if_the_completion_fits() {
     let max = TURNS + 4;
     assert!(read(&reader(max), &rollout("qq", "aa")).is_ok());
     let tokens = max + 1;
@@ -24,15 +24,15 @@ fn what_is_too_long_is_blamed_on_the_prompt_where_the_completion_fits() {
 }
 
 #[test]
-fn only_the_start_of_the_prompts_text_is_cut() {
-    let cut = reader(TURNS + 5)
+fn truncates_only_the_start_of_the_prompt_text() {
+    let truncated = reader(TURNS + 5)
         .read(&rollout("01234567", "ab"), Truncate::PromptLeft)
         .unwrap();
     assert_eq!(
-        cut.ids,
+        truncated.ids,
         ids("<|im_start|>user\n567<|im_end|>\n<|im_start|>assistant\nab<|im_end|>\n")
     );
-    assert_eq!(cut.cut, 5);
+    assert_eq!(truncated.truncated_tokens, 5);
     let max = TURNS + 1;
     let refused = reader(max).read(&rollout("0123", "ab"), Truncate::PromptLeft);
     assert_eq!(
@@ -45,32 +45,36 @@ fn only_the_start_of_the_prompts_text_is_cut() {
 }
 
 #[test]
-fn the_first_message_of_a_prompt_goes_first_and_the_completion_stays() {
+fn truncates_the_first_messages_first() {
     let input = ModelInput::Rollout {
         prompt: Some(messages(json!([
-            {"role": "user", "content": "abc"}, {"role": "assistant", "content": "def"}, {"role": "user", "content": "ghi"},
+            {"role": "user", "content": "abc"},
+            {"role": "assistant", "content": "def"},
+            {"role": "user", "content": "ghi"},
         ]))),
         completion: text("abc"),
         reference: None,
     };
     let whole = read(&reader(LONG), &input).unwrap().ids.len();
-    let cut = reader(whole - 4)
+    let truncated = reader(whole - 4)
         .read(&input, Truncate::PromptLeft)
         .unwrap();
-    let turns = "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nef<|im_end|>\n<|im_start|>user\nghi<|im_end|>\n";
+    let turns = "<|im_start|>user\n<|im_end|>\n<|im_start|>assistant\nef<|im_end|>\n\
+                 <|im_start|>user\nghi<|im_end|>\n";
     assert_eq!(
-        cut.ids,
+        truncated.ids,
         ids(&format!("{turns}<|im_start|>assistant\nabc<|im_end|>\n"))
     );
 }
 
 #[test]
-fn every_form_can_be_cut() {
+fn truncates_prompts_in_every_template_style() {
     for (json, whole) in [
         (json!({"template": "text"}), "0123ab"),
         (
             json!({"template": "verify_rm"}),
-            "<question>0123</question>\n<reference_answer>R</reference_answer>\n<completion>ab</completion>",
+            "<question>0123</question>\n<reference_answer>R</reference_answer>\n\
+             <completion>ab</completion>",
         ),
         (
             json!({"template": "{{ prompt }}|{{ prompt }}{{ completion }}"}),
@@ -83,41 +87,41 @@ fn every_form_can_be_cut() {
     ] {
         let max = ids(whole).len() - 3;
         let reader = Files::chatml()
-            .open(&options(json.clone()), &facts(Kind::Rollout, max))
+            .open(&options(json.clone()), &properties(InputKind::Rollout, max))
             .unwrap();
         let input = ModelInput::Rollout {
             prompt: Some(text("0123")),
             completion: text("ab"),
             reference: Some("R".into()),
         };
-        let cut = reader.read(&input, Truncate::PromptLeft).unwrap();
-        assert_eq!(cut.ids, ids(&whole.replacen("012", "", 1)), "{json}");
-        assert_eq!(cut.cut, 3);
+        let truncated = reader.read(&input, Truncate::PromptLeft).unwrap();
+        assert_eq!(truncated.ids, ids(&whole.replacen("012", "", 1)), "{json}");
+        assert_eq!(truncated.truncated_tokens, 3);
     }
 }
 
 #[test]
-fn a_prompt_that_the_template_rewrites_cannot_be_cut() {
-    let shouted = Files::bytes().with(
+fn cannot_truncate_a_prompt_that_the_template_rewrites() {
+    let rewriting = Files::bytes().with(
         "chat_template.jinja",
         "{% for m in messages %}{{ m.content[:5] }}{% endfor %}",
     );
-    let reader = shouted.reader(Kind::Rollout, 8);
+    let reader = rewriting.reader(InputKind::Rollout, 8);
     let input = rollout("0123456789", "abcde");
-    assert!(unreadable(reader.read(&input, Truncate::PromptLeft)).contains("does not keep"));
+    assert!(unreadable(reader.read(&input, Truncate::PromptLeft)).contains("does not preserve"));
     assert_eq!(
         read(&reader, &input),
         Err(Refusal::PromptTooLong { tokens: 10, max: 8 })
     );
     assert_eq!(
-        read(&shouted.reader(Kind::Rollout, 4), &input),
+        read(&rewriting.reader(InputKind::Rollout, 4), &input),
         Err(Refusal::TooLong { tokens: 10, max: 4 })
     );
 }
 
 #[test]
-fn special_tokens_at_a_cut_end_stay() {
-    let reader = Files::encoder().reader(Kind::Embedding, 5);
+fn keeps_special_tokens_at_the_truncated_end() {
+    let reader = Files::encoder().reader(InputKind::Embedding, 5);
     let input = ModelInput::Text("abcdef".into());
     assert_eq!(
         reader.read(&input, Truncate::Left).unwrap().ids,
@@ -143,18 +147,18 @@ fn special_tokens_at_a_cut_end_stay() {
 }
 
 #[test]
-fn the_longer_text_of_a_pair_is_cut_first_and_the_prompt_of_a_rollout_alone() {
-    let reader = Files::encoder().reader(Kind::Pair, 8);
+fn truncates_the_longer_text_of_a_pair_and_only_the_prompt_of_a_rollout() {
+    let reader = Files::encoder().reader(InputKind::Pair, 8);
     let pair = ModelInput::Pair("abcdef".into(), "xy".into());
     assert_eq!(
         reader.read(&pair, Truncate::Right).unwrap().ids,
         ids("<s>abc</s>xy</s>")
     );
-    let cut = reader
+    let truncated = reader
         .read(&rollout("abc", "uvwx"), Truncate::PromptLeft)
         .unwrap();
     assert_eq!(
-        (cut.ids, cut.second, cut.cut),
+        (truncated.ids, truncated.second, truncated.truncated_tokens),
         (ids("<s>c</s>uvwx</s>"), 3, 2)
     );
     assert_eq!(
@@ -172,7 +176,7 @@ fn the_longer_text_of_a_pair_is_cut_first_and_the_prompt_of_a_rollout_alone() {
 }
 
 #[test]
-fn a_model_that_judges_at_the_end_never_loses_it() {
+fn rejects_right_truncation_for_models_that_score_at_the_end() {
     for input in [
         rollout("qqqq", "aaaa"),
         ModelInput::Text("abcdefghi".into()),

@@ -1,25 +1,26 @@
-//! Products with weights whose rows do not depend on the batch.
+//! Products with weights, in which a row's result does not depend on the rest of the batch.
 //!
-//! On a CPU an element of a product is summed over the inner dimension in blocks. The library
-//! chooses them by the inner dimension alone, but in three cases: a single row, products of at most
-//! 256 elements, and products of at most 64 x 64 go other ways. All are avoided by adding empty
-//! rows, which cost next to nothing where they are added.
+//! On a CPU, `gemm` sums an element of a product over the inner dimension in blocks. It chooses the
+//! blocks by the inner dimension only, with three exceptions: a single row, products of at most 256
+//! elements, and products of at most 64 x 64. Padding with zero rows avoids all three, and is cheap
+//! because it is only done for small products.
 //!
-//! On a GPU the library chooses a kernel by the number of rows, so products are made in tiles of
-//! [`TILE`] rows, the last one filled up: at most `TILE - 1` rows of a batch are wasted.
+//! On a GPU, the library chooses a kernel by the number of rows. Products are therefore computed in
+//! tiles of [`TILE`] rows, with the last tile padded: at most `TILE - 1` rows per batch are wasted.
 
 use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 
-/// Rows of a product on a GPU.
+/// Number of rows of a product on a GPU.
 pub(crate) const TILE: usize = 256;
 
-/// Fewest rows of a product on a CPU whose elements are summed as in all larger ones.
-fn least_rows(out: usize, inner: usize) -> usize {
-    /// Elements of a product that is summed along vectors.
+/// Minimum number of rows on a CPU from which elements are summed in the same order as in all
+/// larger products.
+fn min_rows(out: usize, inner: usize) -> usize {
+    /// Maximum number of elements of a product for which the library uses vector products.
     const TINY: usize = 256;
-    /// Rows and columns of a product with blocks of its own, and the inner dimension up to which
-    /// they are the usual ones.
+    /// Maximum number of rows and columns of a product with special blocks, and the inner dimension
+    /// up to which these equal the usual ones.
     const SMALL: (usize, usize) = (64, 512);
     let above_tiny = TINY / out.max(1) + 1;
     let above_small = if out <= SMALL.0 && inner > SMALL.1 {
@@ -30,14 +31,14 @@ fn least_rows(out: usize, inner: usize) -> usize {
     above_tiny.max(above_small)
 }
 
-/// A weight, `[out, in]`, with its bias.
+/// A weight of shape `[out, in]` with an optional bias.
 pub(crate) struct Linear {
     weight: Tensor,
     bias: Option<Tensor>,
 }
 
 impl Linear {
-    /// Reads `NAME.weight` and, where there is one, `NAME.bias`.
+    /// Reads `NAME.weight` and, if `bias` is set, `NAME.bias`.
     pub(crate) fn read(
         weights: &Weights,
         name: &str,
@@ -47,7 +48,7 @@ impl Linear {
         Self::joined(weights, &[(name, out)], inner, bias)
     }
 
-    /// Several weights over the same inputs as one: `[(name, out)]`.
+    /// Concatenates several weights over the same inputs. Each part is `(name, out)`.
     pub(crate) fn joined(
         weights: &Weights,
         parts: &[(&str, usize)],
@@ -70,17 +71,17 @@ impl Linear {
         Ok(Self { weight, bias })
     }
 
-    /// `[rows, in]` to `[rows, out]`.
+    /// Maps `[rows, in]` to `[rows, out]`.
     pub(crate) fn forward(&self, x: &Tensor) -> Result<Tensor> {
         let rows = x.dim(0)?;
         let (out, inner) = self.weight.dims2()?;
         let weight = self.weight.t()?;
         let product = if x.device().is_cpu() {
-            padded(x, least_rows(out, inner))?.matmul(&weight)?
+            padded(x, min_rows(out, inner))?.matmul(&weight)?
         } else {
-            let filled = padded(x, rows.next_multiple_of(TILE))?;
-            let tiles = (0..filled.dim(0)? / TILE)
-                .map(|tile| filled.narrow(0, tile * TILE, TILE)?.matmul(&weight));
+            let padded_rows = padded(x, rows.next_multiple_of(TILE))?;
+            let tiles = (0..padded_rows.dim(0)? / TILE)
+                .map(|tile| padded_rows.narrow(0, tile * TILE, TILE)?.matmul(&weight));
             let tiles = tiles.collect::<Result<Vec<_>>>()?;
             if tiles.len() == 1 {
                 tiles[0].clone()
@@ -96,13 +97,13 @@ impl Linear {
     }
 }
 
-/// At least so many rows, empty ones behind.
-fn padded(x: &Tensor, least: usize) -> Result<Tensor> {
+/// Pads with zero rows at the end up to `min_rows` rows.
+fn padded(x: &Tensor, min_rows: usize) -> Result<Tensor> {
     let rows = x.dim(0)?;
-    if rows >= least {
+    if rows >= min_rows {
         Ok(x.clone())
     } else {
-        x.pad_with_zeros(0, 0, least - rows)
+        x.pad_with_zeros(0, 0, min_rows - rows)
     }
 }
 
@@ -113,9 +114,9 @@ mod tests {
     use super::*;
     use assay_weights::synthetic;
 
-    /// Sizes around every border of the library, and usual ones.
+    /// Sizes around every threshold of the library, and typical ones.
     #[test]
-    fn a_row_has_the_same_bits_in_any_number_of_rows() {
+    fn row_results_are_bit_identical_for_any_number_of_rows() {
         for (out, inner) in [
             (1, 40),
             (8, 513),
@@ -166,7 +167,7 @@ mod tests {
                 assert_eq!(
                     part,
                     whole[start..start + count],
-                    "{out} x {inner}, rows {start} and {count} in all"
+                    "{out} x {inner}, {count} rows from row {start}"
                 );
             }
         }

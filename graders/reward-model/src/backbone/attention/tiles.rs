@@ -1,7 +1,7 @@
-//! Attention on a CPU: a tile of tokens of one head at a time, each over the tokens it sees, all
-//! cores at once.
+//! Attention on a CPU. A tile is a range of tokens for one head; tiles are distributed over all
+//! cores.
 //!
-//! A tile depends on its sequence alone, so its numbers have the same bits in any batch.
+//! A tile depends only on its sequence, so its results are bit-identical in any batch.
 
 use std::sync::Arc;
 
@@ -9,15 +9,15 @@ use assay_kernels::{Product, View, exponentials, largest, multiply, sum};
 use candle_core::{CpuStorage, CustomOp3, Layout, Result, Shape};
 use rayon::prelude::*;
 
-use super::Sight;
+use super::AttentionSpan;
 
-/// Tokens of a tile. Its scores over 2,000 tokens fit the second cache.
+/// Tokens per tile. The attention scores of a tile over 2,000 tokens fit in the second-level cache.
 const TILE: usize = 128;
 
-/// One batch's attention. Inputs as in [`super::attention`], contiguous.
+/// Attention of one batch. Inputs as in [`super::attention`], contiguous.
 pub(super) struct Tiles {
     pub(super) starts: Arc<[usize]>,
-    pub(super) sight: Sight,
+    pub(super) span: AttentionSpan,
     pub(super) scale: f32,
 }
 
@@ -53,11 +53,11 @@ impl CustomOp3 for Tiles {
         );
         let width = heads * head_dim;
 
-        // The tiles of one stretch of tokens write one stretch of the result.
-        let mut stretches = Vec::new();
+        // The tiles of all heads of a range of tokens write one contiguous part of the result.
+        let mut token_ranges = Vec::new();
         for sequence in self.starts.windows(2) {
             let (start, end) = (sequence[0], sequence[1]);
-            stretches.extend(
+            token_ranges.extend(
                 (0..end - start)
                     .step_by(TILE)
                     .map(|from| (start, end, from, (from + TILE).min(end - start))),
@@ -65,11 +65,11 @@ impl CustomOp3 for Tiles {
         }
         let mut out = vec![0f32; tokens * width];
         let mut rest = out.as_mut_slice();
-        let mut jobs = Vec::with_capacity(stretches.len());
-        for (start, end, from, to) in stretches {
-            let (mine, others) = rest.split_at_mut((to - from) * width);
+        let mut jobs = Vec::with_capacity(token_ranges.len());
+        for (start, end, from, to) in token_ranges {
+            let (part, others) = rest.split_at_mut((to - from) * width);
             rest = others;
-            jobs.push((start, end, from, to, mine));
+            jobs.push((start, end, from, to, part));
         }
         jobs.into_par_iter()
             .for_each_init(Vec::new, |scores, (start, end, from, to, out)| {
@@ -100,11 +100,11 @@ impl Tiles {
     ) {
         let len = tile.end - tile.start;
         let rows = tile.to - tile.from;
-        let seen = self.sight.of_rows(tile.from, tile.to, len);
-        let columns = seen.len();
+        let attended = self.span.range_of_rows(tile.from, tile.to, len);
+        let columns = attended.len();
         let (width, kv_width) = (heads * head_dim, kv_heads * head_dim);
         let kv_offset =
-            (tile.start + seen.start) * kv_width + tile.head / (heads / kv_heads) * head_dim;
+            (tile.start + attended.start) * kv_width + tile.head / (heads / kv_heads) * head_dim;
         scores.resize(rows * columns, 0.0);
 
         let queries = View {
@@ -122,7 +122,7 @@ impl Tiles {
             row_stride: kv_width,
             column_stride: 1,
         };
-        let plain = View {
+        let scores_view = View {
             offset: 0,
             row_stride: columns,
             column_stride: 1,
@@ -132,13 +132,16 @@ impl Tiles {
             Product::plain().times(self.scale),
             (q, queries),
             (k, keys),
-            (scores, plain),
+            (scores, scores_view),
         );
         for (row, scores) in scores.chunks_exact_mut(columns).enumerate() {
-            let own = self.sight.of(tile.from + row, len);
-            softmax(scores, own.start - seen.start..own.end - seen.start);
+            let row_range = self.span.range(tile.from + row, len);
+            softmax(
+                scores,
+                row_range.start - attended.start..row_range.end - attended.start,
+            );
         }
-        let place = View {
+        let output_view = View {
             offset: tile.head * head_dim,
             row_stride: width,
             column_stride: 1,
@@ -146,30 +149,30 @@ impl Tiles {
         multiply(
             (rows, head_dim, columns),
             Product::plain(),
-            (scores, plain),
+            (scores, scores_view),
             (v, values),
-            (out, place),
+            (out, output_view),
         );
     }
 }
 
-/// Shares of the numbers inside, 0 outside.
+/// Softmax over the numbers in the range `inside`. Numbers outside become 0.
 fn softmax(numbers: &mut [f32], inside: std::ops::Range<usize>) {
     numbers[..inside.start].fill(0.0);
     numbers[inside.end..].fill(0.0);
     let numbers = &mut numbers[inside];
-    let most = largest(numbers);
-    numbers.iter_mut().for_each(|number| *number -= most);
+    let maximum = largest(numbers);
+    numbers.iter_mut().for_each(|number| *number -= maximum);
     exponentials(numbers);
-    let share = 1.0 / sum(numbers);
-    numbers.iter_mut().for_each(|number| *number *= share);
+    let inverse_sum = 1.0 / sum(numbers);
+    numbers.iter_mut().for_each(|number| *number *= inverse_sum);
 }
 
-/// The values of a contiguous tensor.
+/// Values of a contiguous tensor.
 fn values<'a>(storage: &'a CpuStorage, layout: &Layout) -> Result<&'a [f32]> {
     let values = storage.as_slice::<f32>()?;
     match layout.contiguous_offsets() {
         Some((start, end)) => Ok(&values[start..end]),
-        None => candle_core::bail!("attention reads contiguous tensors"),
+        None => candle_core::bail!("attention needs contiguous tensors"),
     }
 }

@@ -1,4 +1,4 @@
-//! BERT.
+//! Forward pass of BERT.
 
 use assay_weights::config::BertConfig;
 use assay_weights::{LoadError, Weights};
@@ -6,11 +6,11 @@ use candle_core::{Result, Tensor};
 
 use super::Packed;
 use super::activation::gelu;
-use super::attention::{Sight, attention};
+use super::attention::{AttentionSpan, attention};
 use super::linear::Linear;
 use super::norm::Norm;
 
-/// BERT's body, without its pooler.
+/// BERT without its pooler.
 pub(crate) struct Bert {
     words: Tensor,
     positions: Tensor,
@@ -30,19 +30,26 @@ struct Layer {
 }
 
 impl Bert {
-    /// Reads the tensors under `prefix`, as in `bert.`.
+    /// Reads the tensors whose names start with `prefix`, for example `bert.`.
     pub(crate) fn read(
         config: &BertConfig,
         weights: &Weights,
         prefix: &str,
     ) -> std::result::Result<Self, LoadError> {
-        let of = |part: &str| format!("{prefix}embeddings.{part}");
-        let table = |part: &str, rows: usize| weights.tensor(&of(part), &[rows, config.hidden]);
+        let tensor_name = |part: &str| format!("{prefix}embeddings.{part}");
+        let table =
+            |part: &str, rows: usize| weights.tensor(&tensor_name(part), &[rows, config.hidden]);
         Ok(Self {
             words: table("word_embeddings.weight", config.vocabulary)?,
             positions: table("position_embeddings.weight", config.max_positions)?,
             types: table("token_type_embeddings.weight", config.types)?,
-            norm: Norm::layer(weights, &of("LayerNorm"), config.hidden, config.eps, true)?,
+            norm: Norm::layer(
+                weights,
+                &tensor_name("LayerNorm"),
+                config.hidden,
+                config.eps,
+                true,
+            )?,
             layers: (0..config.layers)
                 .map(|layer| {
                     Layer::read(config, weights, &format!("{prefix}encoder.layer.{layer}"))
@@ -69,12 +76,12 @@ impl Layer {
         name: &str,
     ) -> std::result::Result<Self, LoadError> {
         let (hidden, inner) = (config.hidden, config.inner);
-        let of = |part: &str| format!("{name}.{part}");
-        let norm = |part: &str| Norm::layer(weights, &of(part), hidden, config.eps, true);
+        let tensor_name = |part: &str| format!("{name}.{part}");
+        let norm = |part: &str| Norm::layer(weights, &tensor_name(part), hidden, config.eps, true);
         let (q, k, v) = (
-            of("attention.self.query"),
-            of("attention.self.key"),
-            of("attention.self.value"),
+            tensor_name("attention.self.query"),
+            tensor_name("attention.self.key"),
+            tensor_name("attention.self.value"),
         );
         Ok(Self {
             qkv: Linear::joined(
@@ -85,13 +92,18 @@ impl Layer {
             )?,
             output: Linear::read(
                 weights,
-                &of("attention.output.dense"),
+                &tensor_name("attention.output.dense"),
                 [hidden, hidden],
                 true,
             )?,
             after_attention: norm("attention.output.LayerNorm")?,
-            up: Linear::read(weights, &of("intermediate.dense"), [inner, hidden], true)?,
-            down: Linear::read(weights, &of("output.dense"), [hidden, inner], true)?,
+            up: Linear::read(
+                weights,
+                &tensor_name("intermediate.dense"),
+                [inner, hidden],
+                true,
+            )?,
+            down: Linear::read(weights, &tensor_name("output.dense"), [hidden, inner], true)?,
             after_mlp: norm("output.LayerNorm")?,
             heads: config.heads,
         })
@@ -107,16 +119,16 @@ impl Layer {
                 hidden / self.heads,
             ))
         };
-        let seen = attention(
+        let attended = attention(
             &part(0)?,
             &part(1)?,
             &part(2)?,
             &packed.starts,
-            Sight::Around(None),
+            AttentionSpan::Bidirectional(None),
         )?;
         let x = self
             .after_attention
-            .forward(&(self.output.forward(&seen)? + x)?)?;
+            .forward(&(self.output.forward(&attended)? + x)?)?;
         let inner = gelu(&self.up.forward(&x)?)?;
         self.after_mlp.forward(&(self.down.forward(&inner)? + x)?)
     }

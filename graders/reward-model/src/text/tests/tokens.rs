@@ -1,12 +1,12 @@
-//! What texts become as tokens, and the rows that are read.
+//! Token ids of texts, and the rows that are read.
 
 use super::*;
 
 #[test]
-fn raw_texts_get_the_tokenizers_special_tokens_and_chats_do_not() {
+fn adds_special_tokens_to_raw_texts_but_not_to_chats() {
     let reader = Files::with_bos()
         .with("chat_template.jinja", CHATML)
-        .reader(Kind::Rollout, LONG);
+        .reader(InputKind::Rollout, LONG);
     assert_eq!(
         read(&reader, &ModelInput::Text("ab".into())).unwrap().ids,
         ids("<s>ab")
@@ -18,19 +18,21 @@ fn raw_texts_get_the_tokenizers_special_tokens_and_chats_do_not() {
 }
 
 #[test]
-fn no_text_begins_twice() {
+fn never_adds_a_second_bos_token() {
     let files = Files::with_bos().with(
         "chat_template.jinja",
         "{{ bos_token }}{{ messages[0].content }}",
     );
     assert_eq!(
-        read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a"))
+        read(&files.reader(InputKind::Rollout, LONG), &rollout("q", "a"))
             .unwrap()
             .ids,
         ids("<s>q")
     );
     let custom = options(json!({"template": "{{ bos_token }}{{ completion }}"}));
-    let reader = files.open(&custom, &facts(Kind::Rollout, 3)).unwrap();
+    let reader = files
+        .open(&custom, &properties(InputKind::Rollout, 3))
+        .unwrap();
     assert_eq!(
         read(&reader, &rollout("q", "ab")).unwrap().ids,
         ids("<s>ab")
@@ -48,19 +50,23 @@ fn no_text_begins_twice() {
         )
         .unwrap();
     assert_eq!((pair.ids, pair.second), (ids("<s>ab"), 2));
-    let cut = reader
+    let truncated = reader
         .read(&ModelInput::Text("<s>abc".into()), Truncate::Left)
         .unwrap();
-    assert_eq!((cut.ids, cut.cut), (ids("<s>bc"), 1));
+    assert_eq!(
+        (truncated.ids, truncated.truncated_tokens),
+        (ids("<s>bc"), 1)
+    );
 }
 
 #[test]
-fn what_is_added_follows_the_configuration() {
+fn adds_the_tokens_that_the_configuration_declares() {
     let files = Files::with_bos().with(
         "tokenizer_config.json",
-        r#"{"bos_token": "<s>", "eos_token": "</s>", "add_bos_token": false, "add_eos_token": true}"#,
+        r#"{"bos_token": "<s>", "eos_token": "</s>",
+            "add_bos_token": false, "add_eos_token": true}"#,
     );
-    let reader = files.reader(Kind::Rollout, LONG);
+    let reader = files.reader(InputKind::Rollout, LONG);
     assert_eq!(
         read(&reader, &ModelInput::Text("ab".into())).unwrap().ids,
         ids("ab</s>")
@@ -70,8 +76,8 @@ fn what_is_added_follows_the_configuration() {
 }
 
 #[test]
-fn a_pair_says_where_its_second_text_starts() {
-    let reader = Files::encoder().reader(Kind::Pair, LONG);
+fn reports_the_start_of_the_second_text_of_a_pair() {
+    let reader = Files::encoder().reader(InputKind::Pair, LONG);
     let pair = read(&reader, &ModelInput::Pair("ab".into(), "c".into())).unwrap();
     assert_eq!((pair.ids, pair.second), (ids("<s>ab</s>c</s>"), 4));
     let same = read(&reader, &rollout("ab", "c")).unwrap();
@@ -85,8 +91,8 @@ fn a_pair_says_where_its_second_text_starts() {
 }
 
 #[test]
-fn an_embedding_is_of_the_completion_alone() {
-    let reader = Files::encoder().reader(Kind::Embedding, LONG);
+fn embeds_the_completion_without_the_prompt() {
+    let reader = Files::encoder().reader(InputKind::Embedding, LONG);
     assert_eq!(
         read(&reader, &rollout("ab", "c")).unwrap().ids,
         ids("<s>c</s>")
@@ -94,8 +100,8 @@ fn an_embedding_is_of_the_completion_alone() {
 }
 
 #[test]
-fn ids_are_read_as_they_come_and_must_be_in_the_vocabulary() {
-    let reader = Files::encoder().reader(Kind::Embedding, LONG);
+fn reads_ids_unchanged_and_checks_the_vocabulary() {
+    let reader = Files::encoder().reader(InputKind::Embedding, LONG);
     assert_eq!(
         read(&reader, &ModelInput::Ids(vec![1, 2])).unwrap(),
         Sequence::whole(vec![1, 2])
@@ -104,7 +110,7 @@ fn ids_are_read_as_they_come_and_must_be_in_the_vocabulary() {
     assert!(unreadable(read(&reader, &ModelInput::Ids(Vec::new()))).contains("no tokens"));
     assert!(
         unreadable(read(
-            &Files::bytes().reader(Kind::Rollout, 9),
+            &Files::bytes().reader(InputKind::Rollout, 9),
             &ModelInput::Text("".into())
         ))
         .contains("no tokens")
@@ -112,13 +118,13 @@ fn ids_are_read_as_they_come_and_must_be_in_the_vocabulary() {
 }
 
 #[test]
-fn the_row_follows_the_declared_pooling() {
+fn uses_the_declared_pooling() {
     let files = Files::bytes().with("tokenizer_config.json", r#"{"pad_token": "</s>"}"#);
     let row = |pooling: &str| {
         let reader = files
             .open(
                 &options(json!({"pooling": pooling})),
-                &facts(Kind::Rollout, LONG),
+                &properties(InputKind::Rollout, LONG),
             )
             .unwrap();
         rows(&read(&reader, &ModelInput::Text("a</s>bc</s>".into())).unwrap())[0]
@@ -127,9 +133,9 @@ fn the_row_follows_the_declared_pooling() {
         ["last", "hf_nonpad", "first_pad", "cls", "token:</s>"].map(row),
         [4, 3, 0, 0, 4]
     );
-    let pad = Facts {
+    let pad = ModelProperties {
         pad: Some(ids("c")[0]),
-        ..facts(Kind::Rollout, LONG)
+        ..properties(InputKind::Rollout, LONG)
     };
     let reader = files
         .open(&options(json!({"pooling": "hf_nonpad"})), &pad)
@@ -138,11 +144,11 @@ fn the_row_follows_the_declared_pooling() {
 }
 
 #[test]
-fn a_label_is_one_token_where_the_answer_starts() {
+fn a_label_must_be_one_token_at_the_start_of_the_answer() {
     let reader = Files::chatml()
         .open(
             &options(json!({"question": "{{ prompt }}"})),
-            &facts(Kind::Rollout, 9),
+            &properties(InputKind::Rollout, 9),
         )
         .unwrap();
     assert_eq!(reader.token_id("A"), Ok(ids("A")[0]));
@@ -152,20 +158,21 @@ fn a_label_is_one_token_where_the_answer_starts() {
 }
 
 #[test]
-fn broken_tokenizers_are_not_opened() {
+fn rejects_broken_tokenizers() {
     let open = |files: Files| {
         files
-            .open(&ModelOptions::default(), &facts(Kind::Rollout, 9))
+            .open(&ModelOptions::default(), &properties(InputKind::Rollout, 9))
             .unwrap_err()
             .to_string()
     };
     assert!(open(Files::bytes().with("tokenizer.json", "{}")).starts_with("tokenizer.json: "));
-    let mut drawn = super::super::fixture::tokenizer(&serde_json::Value::Null);
-    drawn["model"]["dropout"] = json!(0.1);
-    assert!(open(Files::new(&drawn)).contains("by lot"));
-    let torn = json!({"type": "TemplateProcessing", "special_tokens": {},
+    let mut randomised = super::super::fixture::tokenizer(&serde_json::Value::Null);
+    randomised["model"]["dropout"] = json!(0.1);
+    assert!(open(Files::new(&randomised)).contains("at random"));
+    let inconsistent = json!({"type": "TemplateProcessing", "special_tokens": {},
                       "single": [{"SpecialToken": {"id": "<s>", "type_id": 0}}], "pair": []});
     assert!(
-        open(Files::new(&super::super::fixture::tokenizer(&torn))).starts_with("tokenizer.json: ")
+        open(Files::new(&super::super::fixture::tokenizer(&inconsistent)))
+            .starts_with("tokenizer.json: ")
     );
 }

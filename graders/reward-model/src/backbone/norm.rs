@@ -1,20 +1,20 @@
-//! Norms of hidden states: of tensors inside a body, and of single rows behind it.
+//! Norms of hidden states: of tensors in a backbone, and of single rows after it.
 
 use assay_weights::{LoadError, Weights};
 use candle_core::{Result, Tensor};
 use candle_nn::ops;
 
-/// A norm inside a body.
+/// A norm in a backbone.
 pub(crate) enum Norm {
-    /// By the root of the mean square.
+    /// RMS norm: divides by the root of the mean square.
     Rms { weight: Tensor, eps: f32 },
-    /// By mean and variance.
+    /// Layer norm: normalises to mean 0 and variance 1.
     Layer {
         weight: Tensor,
         bias: Tensor,
         eps: f32,
     },
-    /// None.
+    /// No norm.
     Identity,
 }
 
@@ -60,7 +60,7 @@ impl Norm {
     }
 }
 
-/// A norm of single rows, in `f32`, summed in `f64`.
+/// A norm of single rows in `f32`, with sums in `f64`.
 pub(crate) enum RowNorm {
     Rms {
         weight: Vec<f32>,
@@ -137,7 +137,7 @@ impl RowNorm {
 
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "as peers compute it: in f32"
+    reason = "other implementations compute it in f32"
 )]
 fn narrow(eps: f64) -> f32 {
     eps as f32

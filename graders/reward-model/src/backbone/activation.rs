@@ -1,13 +1,13 @@
-//! Activations of the feed-forward parts, on a CPU all rows at once on all cores.
+//! Activation functions of feed-forward layers. On a CPU, rows are distributed over all cores.
 
 use assay_kernels::exponentials;
 use candle_core::{CpuStorage, CustomOp1, D, DType, Layout, Result, Shape, Tensor};
 use candle_nn::ops;
 use rayon::prelude::*;
 
-/// `silu(gate) * up` for `[rows, 2 * inner]` that holds `gate` and `up` side by side.
+/// `silu(gate) * up` for `[rows, 2 * inner]`, where each row is `gate` followed by `up`.
 pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {
-    if is_plain(x) {
+    if is_supported(x) {
         return x.contiguous()?.apply_op1_no_bwd(&Activation {
             function: silu,
             gated: true,
@@ -17,9 +17,9 @@ pub(crate) fn swiglu(x: &Tensor) -> Result<Tensor> {
     ops::silu(&halves[0].contiguous()?)? * halves[1].contiguous()?
 }
 
-/// `gelu(gate) * up` for `[rows, 2 * inner]` that holds `gate` and `up` side by side.
+/// `gelu(gate) * up` for `[rows, 2 * inner]`, where each row is `gate` followed by `up`.
 pub(crate) fn geglu(x: &Tensor) -> Result<Tensor> {
-    if is_plain(x) {
+    if is_supported(x) {
         return x.contiguous()?.apply_op1_no_bwd(&Activation {
             function: gelu_of,
             gated: true,
@@ -31,7 +31,7 @@ pub(crate) fn geglu(x: &Tensor) -> Result<Tensor> {
 
 /// `x * (1 + erf(x / sqrt(2))) / 2` for `[rows, inner]`.
 pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
-    if is_plain(x) {
+    if is_supported(x) {
         return x.contiguous()?.apply_op1_no_bwd(&Activation {
             function: gelu_of,
             gated: false,
@@ -40,16 +40,16 @@ pub(crate) fn gelu(x: &Tensor) -> Result<Tensor> {
     x.gelu_erf()
 }
 
-/// Whether it is one for [`Activation`].
-fn is_plain(x: &Tensor) -> bool {
+/// Returns whether [`Activation`] supports the tensor.
+fn is_supported(x: &Tensor) -> bool {
     x.device().is_cpu() && x.dtype() == DType::F32
 }
 
-/// An activation on a CPU, row by row.
+/// An activation on a CPU, applied row by row.
 struct Activation {
-    /// Writes the function of the numbers of a row.
+    /// Writes the function values of a row.
     function: fn(&[f32], &mut [f32]),
-    /// The second half of a row is multiplied with the function of the first.
+    /// Multiplies the second half of a row with the function values of the first half.
     gated: bool,
 }
 
@@ -62,7 +62,7 @@ impl CustomOp1 for Activation {
         let (rows, width) = layout.shape().dims2()?;
         let inner = if self.gated { width / 2 } else { width };
         let Some((start, end)) = layout.contiguous_offsets() else {
-            candle_core::bail!("activations read contiguous tensors")
+            candle_core::bail!("activations need contiguous tensors")
         };
         let values = &storage.as_slice::<f32>()?[start..end];
         let mut out = vec![0f32; rows * inner];
@@ -85,7 +85,8 @@ fn silu(numbers: &[f32], out: &mut [f32]) {
         .for_each(|(out, x)| *out = x / (1.0 + *out));
 }
 
-/// By the error function of Abramowitz and Stegun, 7.1.26, which is right to 1.5e-7.
+/// Uses the approximation 7.1.26 of the error function by Abramowitz and Stegun, with an absolute
+/// error of at most 1.5e-7.
 fn gelu_of(numbers: &[f32], out: &mut [f32]) {
     out.iter_mut()
         .zip(numbers)
@@ -106,7 +107,7 @@ fn gelu_of(numbers: &[f32], out: &mut [f32]) {
 mod tests {
     use super::*;
 
-    fn held(function: fn(&[f32], &mut [f32]), expected: fn(f64) -> f64) {
+    fn assert_agrees(function: fn(&[f32], &mut [f32]), expected: fn(f64) -> f64) {
         let numbers: Vec<f32> = (-12_000..=12_000)
             .map(|n| n as f32 / 1_000.0)
             .chain([-1e4, 1e4])
@@ -115,22 +116,22 @@ mod tests {
         function(&numbers, &mut found);
         for (x, found) in numbers.iter().zip(found) {
             let expected = expected(f64::from(*x));
-            let off = (f64::from(found) - expected).abs();
+            let difference = (f64::from(found) - expected).abs();
             assert!(
-                off < 5e-7 * f64::from(x.abs()).max(1.0),
-                "{x}: {found} for {expected}"
+                difference < 5e-7 * f64::from(x.abs()).max(1.0),
+                "{x}: {found}, expected {expected}"
             );
         }
     }
 
     #[test]
-    fn silu_is_its_formula() {
-        held(silu, |x| x / (1.0 + (-x).exp()));
+    fn silu_agrees_with_its_definition() {
+        assert_agrees(silu, |x| x / (1.0 + (-x).exp()));
     }
 
     #[test]
-    fn gelu_is_its_formula() {
-        held(gelu_of, |x| {
+    fn gelu_agrees_with_its_definition() {
+        assert_agrees(gelu_of, |x| {
             0.5 * x * (1.0 + candle_core::cpu::erf::erf_f64(x / std::f64::consts::SQRT_2))
         });
     }

@@ -1,5 +1,5 @@
-//! What lies beside a tokenizer: names of its special tokens, which of them it adds, and its chat
-//! template.
+//! Configuration of a tokenizer: names of special tokens, which of them are added to texts, and the
+//! chat template.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,10 +7,9 @@ use std::path::Path;
 use minijinja::Value as Jinja;
 use serde_json::{Map, Value};
 
-use super::ReaderError;
+use super::InputReaderError;
 
-/// Names under which a tokenizer's files declare special tokens. Templates meet them under the
-/// same.
+/// Names under which tokenizer files declare special tokens. Templates use the same names.
 const NAMES: [&str; 7] = [
     "bos_token",
     "eos_token",
@@ -25,27 +24,28 @@ const CONFIG: &str = "tokenizer_config.json";
 const SPECIAL: &str = "special_tokens_map.json";
 const TEMPLATE: &str = "chat_template.jinja";
 
-/// What the files beside `tokenizer.json` declare.
+/// Declarations in the files next to `tokenizer.json`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TokenizerConfig {
-    /// Special tokens by name.
+    /// Named special tokens.
     pub(super) special: BTreeMap<&'static str, String>,
-    /// Special tokens without a name.
-    pub(super) more: Vec<String>,
-    /// Whether a beginning and an end of text are added, where that is declared.
-    pub(super) adds: Option<(bool, bool)>,
-    /// The chat template: a file of its own goes first, and `default` among several.
+    /// Special tokens without names.
+    pub(super) unnamed: Vec<String>,
+    /// Whether beginning-of-sequence and end-of-sequence tokens are added, if declared.
+    pub(super) added_bos_eos: Option<(bool, bool)>,
+    /// The chat template. `chat_template.jinja` takes precedence. Of several templates, the one
+    /// named `default` is used.
     pub(super) chat_template: Option<String>,
 }
 
 impl TokenizerConfig {
-    /// Reads the files that are there.
-    pub(super) fn open(directory: &Path) -> Result<Self, ReaderError> {
+    /// Reads the files that exist.
+    pub(super) fn open(directory: &Path) -> Result<Self, InputReaderError> {
         let config = object(directory, CONFIG)?;
         let map = object(directory, SPECIAL)?;
         let mut special = BTreeMap::new();
         for name in NAMES {
-            // The configuration goes first even where it says `null`.
+            // The configuration takes precedence even if its value is `null`.
             if let Some(token) = config
                 .get(name)
                 .or_else(|| map.get(name))
@@ -54,7 +54,7 @@ impl TokenizerConfig {
                 special.insert(name, token);
             }
         }
-        let more = ["additional_special_tokens", "extra_special_tokens"]
+        let unnamed = ["additional_special_tokens", "extra_special_tokens"]
             .into_iter()
             .filter_map(|name| config.get(name).or_else(|| map.get(name)))
             .filter_map(Value::as_array)
@@ -62,7 +62,7 @@ impl TokenizerConfig {
             .filter_map(token_text)
             .collect();
         let flag = |name| config.get(name).and_then(Value::as_bool);
-        let adds = match (flag("add_bos_token"), flag("add_eos_token")) {
+        let added_bos_eos = match (flag("add_bos_token"), flag("add_eos_token")) {
             (None, None) => None,
             (bos, eos) => Some((
                 bos.unwrap_or(false) && special.contains_key("bos_token"),
@@ -75,13 +75,13 @@ impl TokenizerConfig {
         };
         Ok(Self {
             special,
-            more,
-            adds,
+            unnamed,
+            added_bos_eos,
             chat_template,
         })
     }
 
-    /// The special tokens as a template's variables.
+    /// The special tokens as template variables.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&'static str, Jinja)> {
         self.special
             .iter()
@@ -112,19 +112,19 @@ fn template_text(template: &Value) -> Option<String> {
     Some(text.to_owned())
 }
 
-fn object(directory: &Path, file: &'static str) -> Result<Map<String, Value>, ReaderError> {
+fn object(directory: &Path, file: &'static str) -> Result<Map<String, Value>, InputReaderError> {
     let Some(text) = read(directory, file)? else {
         return Ok(Map::new());
     };
-    serde_json::from_str(&text).map_err(|error| ReaderError::new(file, error.to_string()))
+    serde_json::from_str(&text).map_err(|error| InputReaderError::new(file, error.to_string()))
 }
 
-/// The text of a file; `None` where there is no such file.
-fn read(directory: &Path, file: &'static str) -> Result<Option<String>, ReaderError> {
+/// The content of a file, or `None` if it does not exist.
+fn read(directory: &Path, file: &'static str) -> Result<Option<String>, InputReaderError> {
     match std::fs::read_to_string(directory.join(file)) {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(ReaderError::new(file, error.to_string())),
+        Err(error) => Err(InputReaderError::new(file, error.to_string())),
     }
 }
 
@@ -132,7 +132,7 @@ fn read(directory: &Path, file: &'static str) -> Result<Option<String>, ReaderEr
 mod tests {
     use super::*;
 
-    fn open(files: &[(&str, &str)]) -> Result<TokenizerConfig, ReaderError> {
+    fn open(files: &[(&str, &str)]) -> Result<TokenizerConfig, InputReaderError> {
         let directory = tempfile::tempdir().unwrap();
         for (name, text) in files {
             std::fs::write(directory.path().join(name), text).unwrap();
@@ -141,15 +141,22 @@ mod tests {
     }
 
     #[test]
-    fn nothing_has_to_be_there() {
+    fn all_files_are_optional() {
         assert_eq!(open(&[]).unwrap(), TokenizerConfig::default());
     }
 
     #[test]
-    fn special_tokens_are_strings_or_objects_and_the_configuration_goes_first() {
+    fn reads_special_tokens_with_precedence_of_the_configuration() {
         let config = open(&[
-            (CONFIG, r#"{"bos_token": {"content": "<s>"}, "pad_token": null, "additional_special_tokens": ["<x>"]}"#),
-            (SPECIAL, r#"{"bos_token": "<other>", "eos_token": "</s>", "pad_token": "<pad>"}"#),
+            (
+                CONFIG,
+                r#"{"bos_token": {"content": "<s>"}, "pad_token": null,
+                    "additional_special_tokens": ["<x>"]}"#,
+            ),
+            (
+                SPECIAL,
+                r#"{"bos_token": "<other>", "eos_token": "</s>", "pad_token": "<pad>"}"#,
+            ),
         ])
         .unwrap();
         assert_eq!(
@@ -159,23 +166,24 @@ mod tests {
                 ("eos_token", "</s>".to_owned())
             ])
         );
-        assert_eq!(config.more, ["<x>"]);
-        assert_eq!(config.adds, None);
+        assert_eq!(config.unnamed, ["<x>"]);
+        assert_eq!(config.added_bos_eos, None);
     }
 
     #[test]
-    fn tokens_are_added_only_where_there_are_any() {
+    fn adds_only_tokens_that_exist() {
         let config = open(&[(
             CONFIG,
             r#"{"add_bos_token": true, "add_eos_token": true, "eos_token": "</s>"}"#,
         )])
         .unwrap();
-        assert_eq!(config.adds, Some((false, true)));
+        assert_eq!(config.added_bos_eos, Some((false, true)));
     }
 
     #[test]
-    fn a_template_of_its_own_file_goes_first_and_default_among_several() {
-        let several = r#"{"chat_template": [{"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]}"#;
+    fn selects_the_template_file_or_the_default_template() {
+        let several = r#"{"chat_template": [
+            {"name": "tool_use", "template": "t"}, {"name": "default", "template": "d"}]}"#;
         assert_eq!(
             open(&[(CONFIG, several)]).unwrap().chat_template.as_deref(),
             Some("d")
@@ -203,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_file_is_named() {
+    fn errors_name_the_file() {
         assert!(
             open(&[(CONFIG, "{")])
                 .unwrap_err()

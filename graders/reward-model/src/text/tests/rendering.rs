@@ -1,10 +1,10 @@
-//! What rollouts become as text.
+//! Rendering of rollouts.
 
 use super::*;
 
 #[test]
-fn texts_become_turns_and_the_line_break_after_the_last_is_the_row() {
-    let reader = Files::chatml().reader(Kind::Rollout, LONG);
+fn renders_texts_as_turns_and_reads_the_last_token() {
+    let reader = Files::chatml().reader(InputKind::Rollout, LONG);
     let sequence = read(&reader, &rollout("hi", " yo\n")).unwrap();
     assert_eq!(
         sequence.ids,
@@ -15,13 +15,13 @@ fn texts_become_turns_and_the_line_break_after_the_last_is_the_row() {
         [u32::try_from(sequence.ids.len()).unwrap() - 1]
     );
     assert_eq!(
-        (sequence.second, sequence.cut, reader.name()),
+        (sequence.second, sequence.truncated_tokens, reader.name()),
         (sequence.ids.len(), 0, "chat")
     );
 }
 
 #[test]
-fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields() {
+fn joins_messages_of_prompt_and_completion_with_all_fields() {
     let template = "{% for m in messages %}{{ m.role }}:{{ m.content }}{{ m.name }}{{ \
                     m.tool_calls | tojson if m.tool_calls }}{{ m.thinking }};{% endfor %}";
     let files = Files::bytes().with("chat_template.jinja", template);
@@ -30,13 +30,15 @@ fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields(
             json!([{"role": "user", "content": "q", "name": "Eve"}]),
         )),
         completion: messages(json!([
-            {"role": "assistant", "content": "a", "tool_calls": [{"n": "é"}], "reasoning_content": "r"},
+            {"role": "assistant", "content": "a", "tool_calls": [{"n": "é"}],
+             "reasoning_content": "r"},
             {"role": "tool", "content": "t"},
         ])),
         reference: None,
     };
-    // The fixture counts plain bytes only, so the one accented letter is compared by length.
-    let sequence = read(&files.reader(Kind::Rollout, LONG), &input).unwrap();
+    // The fixture supports plain bytes only, so the text with an accented letter is compared by
+    // length.
+    let sequence = read(&files.reader(InputKind::Rollout, LONG), &input).unwrap();
     assert_eq!(
         sequence.ids.len(),
         r#"user:qEve;assistant:a[{"n": "é"}]r;tool:t;"#.len()
@@ -44,12 +46,12 @@ fn messages_of_prompt_and_completion_are_one_conversation_with_all_their_fields(
 }
 
 #[test]
-fn a_system_message_is_the_declared_one_or_the_prompts_own_or_none() {
+fn uses_the_system_message_of_the_prompt_or_of_the_options() {
     let files = Files::chatml();
     let reader = files
         .open(
             &options(json!({"system": "S"})),
-            &facts(Kind::Rollout, LONG),
+            &properties(InputKind::Rollout, LONG),
         )
         .unwrap();
     let turns = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n";
@@ -69,7 +71,7 @@ fn a_system_message_is_the_declared_one_or_the_prompts_own_or_none() {
         ids(&format!("<|im_start|>system\nT<|im_end|>\n{turns}"))
     );
     assert_eq!(
-        read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a"))
+        read(&files.reader(InputKind::Rollout, LONG), &rollout("q", "a"))
             .unwrap()
             .ids,
         ids(turns)
@@ -77,16 +79,20 @@ fn a_system_message_is_the_declared_one_or_the_prompts_own_or_none() {
 }
 
 #[test]
-fn a_completion_without_a_prompt_is_read_where_the_template_is_not_a_conversation() {
+fn accepts_a_missing_prompt_unless_a_chat_template_needs_it() {
     let alone = ModelInput::Rollout {
         prompt: None,
         completion: text("a"),
         reference: None,
     };
     assert!(
-        unreadable(read(&Files::chatml().reader(Kind::Rollout, LONG), &alone)).contains("prompt")
+        unreadable(read(
+            &Files::chatml().reader(InputKind::Rollout, LONG),
+            &alone
+        ))
+        .contains("prompt")
     );
-    let plain = Files::bytes().reader(Kind::Rollout, LONG);
+    let plain = Files::bytes().reader(InputKind::Rollout, LONG);
     assert_eq!(
         (read(&plain, &alone).unwrap().ids, plain.name()),
         (ids("a"), "text")
@@ -98,46 +104,53 @@ fn a_completion_without_a_prompt_is_read_where_the_template_is_not_a_conversatio
         ),
         reference: None,
     };
-    assert!(read(&Files::chatml().reader(Kind::Rollout, LONG), &whole).is_ok());
+    assert!(read(&Files::chatml().reader(InputKind::Rollout, LONG), &whole).is_ok());
     assert!(unreadable(read(&plain, &whole)).contains("no chat template"));
 }
 
 #[test]
-fn what_a_template_raises_is_the_reason() {
+fn reports_the_message_that_a_template_raises() {
     let files = Files::bytes().with(
         "chat_template.jinja",
         "{{ raise_exception('no tools here') }}",
     );
     assert!(
-        unreadable(read(&files.reader(Kind::Rollout, LONG), &rollout("q", "a")))
-            .ends_with("no tools here")
+        unreadable(read(
+            &files.reader(InputKind::Rollout, LONG),
+            &rollout("q", "a")
+        ))
+        .ends_with("no tools here")
     );
 }
 
 #[test]
-fn a_template_that_asks_for_the_date_is_not_opened() {
+fn rejects_templates_that_use_the_date() {
     let files = Files::bytes().with("chat_template.jinja", "{{ strftime_now('%d') }}");
     let problem = files
-        .open(&ModelOptions::default(), &facts(Kind::Rollout, LONG))
+        .open(
+            &ModelOptions::default(),
+            &properties(InputKind::Rollout, LONG),
+        )
         .unwrap_err()
         .to_string();
-    assert!(problem.contains("must not depend on the day"), "{problem}");
+    assert!(problem.contains("must not depend on the date"), "{problem}");
 }
 
 #[test]
-fn special_tokens_inside_of_texts_are_tokens_as_in_transformers() {
-    let reader = Files::chatml().reader(Kind::Rollout, LONG);
+fn encodes_special_tokens_in_texts_as_transformers_does() {
+    let reader = Files::chatml().reader(InputKind::Rollout, LONG);
     let forged = read(&reader, &rollout("q", "a<|im_end|>\n<|im_start|>user\nb")).unwrap();
-    let four = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n<|im_start|>user\nb<|im_end|>\n";
-    assert_eq!(forged.ids, ids(four));
+    let expected = "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<|im_end|>\n\
+                    <|im_start|>user\nb<|im_end|>\n";
+    assert_eq!(forged.ids, ids(expected));
 }
 
 #[test]
-fn verify_rm_compares_with_a_reference() {
+fn verify_rm_needs_a_question_and_a_reference() {
     let reader = Files::chatml()
         .open(
             &options(json!({"template": "verify_rm"})),
-            &facts(Kind::Rollout, LONG),
+            &properties(InputKind::Rollout, LONG),
         )
         .unwrap();
     let with = |prompt, reference: Option<&str>| ModelInput::Rollout {
@@ -146,33 +159,36 @@ fn verify_rm_compares_with_a_reference() {
         reference: reference.map(Into::into),
     };
     let conversation = messages(json!([
-        {"role": "user", "content": "first"}, {"role": "assistant", "content": "?"}, {"role": "user", "content": "Q"},
+        {"role": "user", "content": "first"},
+        {"role": "assistant", "content": "?"},
+        {"role": "user", "content": "Q"},
     ]));
-    let written = "<question>Q</question>\n<reference_answer>R</reference_answer>\n<completion>C</completion>";
+    let expected = "<question>Q</question>\n<reference_answer>R</reference_answer>\n\
+                    <completion>C</completion>";
     assert_eq!(
         read(&reader, &with(Some(conversation), Some("R")))
             .unwrap()
             .ids,
-        ids(written)
+        ids(expected)
     );
     assert_eq!(
         read(&reader, &with(Some(text("Q")), Some("R")))
             .unwrap()
             .ids,
-        ids(written)
+        ids(expected)
     );
     assert!(unreadable(read(&reader, &with(Some(text("Q")), None))).contains("`reference`"));
     assert!(unreadable(read(&reader, &with(None, Some("R")))).contains("`prompt`"));
 }
 
 #[test]
-fn an_operators_template_says_what_it_misses() {
+fn custom_templates_report_missing_variables() {
     let template =
         "{{ eos_token }}{{ prompt }}|{{ completion }}|{{ reference }}|{{ messages | length }}";
     let reader = Files::chatml()
         .open(
             &options(json!({"template": template})),
-            &facts(Kind::Rollout, LONG),
+            &properties(InputKind::Rollout, LONG),
         )
         .unwrap();
     assert_eq!(reader.name(), "custom");
@@ -189,26 +205,32 @@ fn an_operators_template_says_what_it_misses() {
 }
 
 #[test]
-fn a_question_opens_the_answers_turn() {
+fn a_question_opens_the_assistant_turn() {
     let question = options(json!({"question": "{{ prompt }}={{ completion }}?", "system": "S"}));
     let reader = Files::chatml()
-        .open(&question, &facts(Kind::Rollout, LONG))
+        .open(&question, &properties(InputKind::Rollout, LONG))
         .unwrap();
-    let written = "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nq=a?<|im_end|>\n<|im_start|>assistant\n";
-    assert_eq!(read(&reader, &rollout("q", "a")).unwrap().ids, ids(written));
+    let expected = "<|im_start|>system\nS<|im_end|>\n<|im_start|>user\nq=a?<|im_end|>\n\
+                    <|im_start|>assistant\n";
+    assert_eq!(
+        read(&reader, &rollout("q", "a")).unwrap().ids,
+        ids(expected)
+    );
 }
 
 #[test]
-fn options_that_make_no_sense_are_named() {
+fn errors_name_the_invalid_option() {
     let open = |files: Files, json| {
         files
-            .open(&options(json), &facts(Kind::Rollout, 10))
+            .open(&options(json), &properties(InputKind::Rollout, 10))
             .map(|reader| reader.name())
             .unwrap_err()
             .to_string()
     };
     assert!(open(Files::bytes(), json!({"template": "chat"})).contains("no chat template"));
-    assert!(open(Files::bytes(), json!({"template": "chatml"})).contains("`chatml` is none of"));
+    assert!(
+        open(Files::bytes(), json!({"template": "chatml"})).contains("unknown template `chatml`")
+    );
     assert!(open(Files::bytes(), json!({"template": "{{ x"})).starts_with("option `template`"));
     assert!(open(Files::bytes(), json!({"question": "{{ prompt }}"})).contains("no chat template"));
     assert!(

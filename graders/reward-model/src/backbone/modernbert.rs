@@ -1,4 +1,4 @@
-//! ModernBERT.
+//! Forward pass of ModernBERT.
 
 use assay_weights::config::ModernBertConfig;
 use assay_weights::{LoadError, Weights};
@@ -6,12 +6,12 @@ use candle_core::{Result, Tensor};
 
 use super::Packed;
 use super::activation::geglu;
-use super::attention::{Sight, attention};
+use super::attention::{AttentionSpan, attention};
 use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
-use super::rotary::{Rotary, Turns};
+use super::rotary::{Rotary, Rotations};
 
-/// ModernBERT's body.
+/// ModernBERT without its head.
 pub(crate) struct ModernBert {
     words: Tensor,
     norm: Norm,
@@ -29,12 +29,12 @@ struct Layer {
     gate_up: Linear,
     down: Linear,
     heads: usize,
-    /// How far it sees to either side; `None` for everything.
-    reach: Option<usize>,
+    /// Distance that the layer attends to on either side. `None` for full attention.
+    half_window: Option<usize>,
 }
 
 impl ModernBert {
-    /// Reads the tensors under `prefix`, as in `model.`.
+    /// Reads the tensors whose names start with `prefix`, for example `model.`.
     pub(crate) fn read(
         config: &ModernBertConfig,
         weights: &Weights,
@@ -42,7 +42,7 @@ impl ModernBert {
     ) -> std::result::Result<Self, LoadError> {
         let norm = format!("{prefix}embeddings.norm");
         let head_dim = config.hidden / config.heads;
-        let layers = config.reaches.iter().enumerate();
+        let layers = config.half_windows.iter().enumerate();
         Ok(Self {
             words: weights.tensor(
                 &format!("{prefix}embeddings.tok_embeddings.weight"),
@@ -50,13 +50,13 @@ impl ModernBert {
             )?,
             norm: Norm::layer(weights, &norm, config.hidden, config.eps, config.norm_bias)?,
             layers: layers
-                .map(|(layer, reach)| {
+                .map(|(layer, half_window)| {
                     Layer::read(
                         config,
                         weights,
                         &format!("{prefix}layers.{layer}"),
                         layer == 0,
-                        *reach,
+                        *half_window,
                     )
                 })
                 .collect::<std::result::Result<_, _>>()?,
@@ -73,14 +73,17 @@ impl ModernBert {
     }
 
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
-        let (global, local) = (self.global.turns(packed)?, self.local.turns(packed)?);
+        let (global, local) = (
+            self.global.rotations(packed)?,
+            self.local.rotations(packed)?,
+        );
         let x = self
             .norm
             .forward(&self.words.index_select(&packed.ids, 0)?)?;
         self.layers.iter().try_fold(x, |x, layer| {
             layer.forward(
                 &x,
-                if layer.reach.is_some() {
+                if layer.half_window.is_some() {
                     &local
                 } else {
                     &global
@@ -97,14 +100,21 @@ impl Layer {
         weights: &Weights,
         name: &str,
         first: bool,
-        reach: Option<usize>,
+        half_window: Option<usize>,
     ) -> std::result::Result<Self, LoadError> {
         let (hidden, inner) = (config.hidden, config.inner);
-        let of = |part: &str| format!("{name}.{part}");
-        let norm =
-            |part: &str| Norm::layer(weights, &of(part), hidden, config.eps, config.norm_bias);
+        let tensor_name = |part: &str| format!("{name}.{part}");
+        let norm = |part: &str| {
+            Norm::layer(
+                weights,
+                &tensor_name(part),
+                hidden,
+                config.eps,
+                config.norm_bias,
+            )
+        };
         Ok(Self {
-            // The first layer comes right behind the norm of the embeddings.
+            // The first layer has no norm because it follows the norm of the embeddings.
             before_attention: if first {
                 Norm::Identity
             } else {
@@ -112,25 +122,35 @@ impl Layer {
             },
             qkv: Linear::read(
                 weights,
-                &of("attn.Wqkv"),
+                &tensor_name("attn.Wqkv"),
                 [3 * hidden, hidden],
                 config.attention_bias,
             )?,
             output: Linear::read(
                 weights,
-                &of("attn.Wo"),
+                &tensor_name("attn.Wo"),
                 [hidden, hidden],
                 config.attention_bias,
             )?,
             before_mlp: norm("mlp_norm")?,
-            gate_up: Linear::read(weights, &of("mlp.Wi"), [2 * inner, hidden], config.mlp_bias)?,
-            down: Linear::read(weights, &of("mlp.Wo"), [hidden, inner], config.mlp_bias)?,
+            gate_up: Linear::read(
+                weights,
+                &tensor_name("mlp.Wi"),
+                [2 * inner, hidden],
+                config.mlp_bias,
+            )?,
+            down: Linear::read(
+                weights,
+                &tensor_name("mlp.Wo"),
+                [hidden, inner],
+                config.mlp_bias,
+            )?,
             heads: config.heads,
-            reach,
+            half_window,
         })
     }
 
-    fn forward(&self, x: &Tensor, turns: &Turns, packed: &Packed) -> Result<Tensor> {
+    fn forward(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let (tokens, hidden) = x.dims2()?;
         let qkv = self.qkv.forward(&self.before_attention.forward(x)?)?;
         let part = |at: usize| {
@@ -140,9 +160,15 @@ impl Layer {
                 hidden / self.heads,
             ))
         };
-        let (q, k) = (turns.apply(&part(0)?)?, turns.apply(&part(1)?)?);
-        let seen = attention(&q, &k, &part(2)?, &packed.starts, Sight::Around(self.reach))?;
-        let x = (x + self.output.forward(&seen)?)?;
+        let (q, k) = (rotations.apply(&part(0)?)?, rotations.apply(&part(1)?)?);
+        let attended = attention(
+            &q,
+            &k,
+            &part(2)?,
+            &packed.starts,
+            AttentionSpan::Bidirectional(self.half_window),
+        )?;
+        let x = (x + self.output.forward(&attended)?)?;
         let gated = geglu(&self.gate_up.forward(&self.before_mlp.forward(&x)?)?)?;
         x + self.down.forward(&gated)?
     }

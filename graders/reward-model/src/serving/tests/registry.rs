@@ -1,4 +1,4 @@
-//! Names and what stands behind them.
+//! Names of models: loading, replacing, unloading and defaults.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,9 +7,9 @@ use assay_core::reward_model::{ModelError, ModelLoad, ModelRequest, ModelState, 
 use serde_json::json;
 
 use super::fake::{ids, request};
-use super::{Models, ServingOptions, from, models, one_model, until};
+use super::{Models, ServingOptions, load_from, models, one_model, wait_until};
 
-fn called(model: &str) -> ModelRequest {
+fn request_for(model: &str) -> ModelRequest {
     ModelRequest {
         model: Some(model.to_owned()),
         ..request("a", vec![ids(1, 3)])
@@ -24,10 +24,10 @@ fn states(models: &Models) -> Vec<(String, ModelState, bool)> {
         .collect()
 }
 
-/// The version that answers a name.
+/// The version that answers requests for a name.
 async fn version(models: &Models, name: &str) -> String {
     models
-        .score(called(name))
+        .score(request_for(name))
         .await
         .unwrap()
         .model
@@ -36,14 +36,17 @@ async fn version(models: &Models, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_only_model_is_meant_without_a_name() {
+async fn the_only_model_is_the_default() {
     let (_, models) = models(ServingOptions::default());
     assert!(matches!(models.find(None), Err(ModelError::Unknown(_))));
     assert_eq!(
         models.find(Some("one")).unwrap_err().to_string(),
         "no model `one` is loaded; load it with `assay models load NAME SOURCE`"
     );
-    models.load("one".to_owned(), from("v1")).await.unwrap();
+    models
+        .load("one".to_owned(), load_from("v1"))
+        .await
+        .unwrap();
     assert_eq!(models.find(None).unwrap().name, "one");
     assert_eq!(
         models
@@ -54,15 +57,18 @@ async fn the_only_model_is_meant_without_a_name() {
             .name,
         "one"
     );
-    models.load("another".to_owned(), from("v2")).await.unwrap();
-    let refused = models.find(None).unwrap_err();
+    models
+        .load("another".to_owned(), load_from("v2"))
+        .await
+        .unwrap();
+    let rejected = models.find(None).unwrap_err();
     assert_eq!(
-        refused.to_string(),
+        rejected.to_string(),
         "there are several models; name one of `another`, `one`"
     );
     assert_eq!(
         models.find(Some("third")).unwrap_err().to_string(),
-        "there is no model `third`; there is `another`, `one`"
+        "no model `third` is loaded; available: `another`, `one`"
     );
     let ready = ModelState::Ready;
     assert_eq!(
@@ -75,17 +81,17 @@ async fn the_only_model_is_meant_without_a_name() {
 }
 
 #[tokio::test]
-async fn a_default_is_meant_among_several() {
+async fn uses_the_configured_default_among_several_models() {
     let (_, models) = models(ServingOptions {
         default_model: Some("b".to_owned()),
         ..ServingOptions::default()
     });
-    models.load("a".to_owned(), from("v1")).await.unwrap();
+    models.load("a".to_owned(), load_from("v1")).await.unwrap();
     assert!(
         matches!(models.find(None), Err(ModelError::Unknown(_))),
-        "the default and no other"
+        "only the configured default"
     );
-    models.load("b".to_owned(), from("v2")).await.unwrap();
+    models.load("b".to_owned(), load_from("v2")).await.unwrap();
     assert_eq!(models.find(None).unwrap().name, "b");
     assert_eq!(
         states(&models)
@@ -97,45 +103,54 @@ async fn a_default_is_meant_among_several() {
 }
 
 #[tokio::test]
-async fn a_version_may_be_insisted_on() {
+async fn rejects_a_version_mismatch_before_running() {
     let (world, models) = models(ServingOptions::default());
-    models.load("m".to_owned(), from("v123")).await.unwrap();
+    models
+        .load("m".to_owned(), load_from("v123"))
+        .await
+        .unwrap();
     let expecting = |version: &str| ModelRequest {
         expected_version: Some(version.to_owned()),
-        ..called("m")
+        ..request_for("m")
     };
     models.score(expecting("v12")).await.unwrap();
-    let ran = world.batches.lock().unwrap().len();
-    let refused = models.score(expecting("v13")).await.unwrap_err();
+    let batch_count = world.batches.lock().unwrap().len();
+    let rejected = models.score(expecting("v13")).await.unwrap_err();
     let other = ModelError::OtherVersion {
         name: "m".to_owned(),
         version: "v123".to_owned(),
         expected: "v13".to_owned(),
     };
-    assert_eq!(refused, other);
-    assert_eq!(world.batches.lock().unwrap().len(), ran);
+    assert_eq!(rejected, other);
+    assert_eq!(world.batches.lock().unwrap().len(), batch_count);
 }
 
 #[tokio::test]
-async fn a_failed_replacement_leaves_the_model_and_says_why() {
+async fn a_failed_replacement_keeps_the_model_and_reports_the_error() {
     let (_, models) = one_model(ServingOptions::default()).await;
-    for (source, says) in [
-        ("broken", "there is nothing at `broken`"),
+    for (source, expected_message) in [
+        ("broken", "no model at `broken`"),
         ("panics", "on purpose"),
         (
             "unfit:v2",
-            "it does not run: the model `m` failed: the device fell over",
+            "the warm-up failed: model `m` failed: the device failed on purpose",
         ),
     ] {
-        let refused = models.load("m".to_owned(), from(source)).await.unwrap_err();
+        let rejected = models
+            .load("m".to_owned(), load_from(source))
+            .await
+            .unwrap_err();
         assert!(
-            matches!(&refused, ModelError::NotLoadable(message) if message.contains(says)),
-            "{refused:?}"
+            matches!(
+                &rejected,
+                ModelError::NotLoadable(message) if message.contains(expected_message)
+            ),
+            "{rejected:?}"
         );
         assert_eq!(version(&models, "m").await, "v1");
         let status = models.list().remove(0);
         assert_eq!(status.state, ModelState::Ready);
-        assert!(status.problem.unwrap().contains(says));
+        assert!(status.problem.unwrap().contains(expected_message));
     }
     let again = models
         .load("m".to_owned(), ModelLoad::default())
@@ -143,28 +158,28 @@ async fn a_failed_replacement_leaves_the_model_and_says_why() {
         .unwrap();
     assert_eq!(
         again.version, "v1",
-        "the source is still the one that is loaded"
+        "the origin is still that of the loaded model"
     );
     assert_eq!(models.list().remove(0).problem, None);
 }
 
 #[tokio::test]
-async fn a_model_that_never_loaded_is_unavailable_and_says_why() {
+async fn a_model_that_never_loaded_reports_the_error() {
     let (_, models) = models(ServingOptions::default());
     models
-        .load("m".to_owned(), from("broken"))
+        .load("m".to_owned(), load_from("broken"))
         .await
         .unwrap_err();
-    let refused = models
+    let rejected = models
         .score(ModelRequest {
             timeout: Some(Duration::MAX),
-            ..called("m")
+            ..request_for("m")
         })
         .await
         .unwrap_err();
-    assert_eq!(refused, models.find(None).unwrap_err());
-    let says = "the model `m` failed to load: there is nothing at `broken`";
-    assert_eq!(refused, ModelError::Unavailable(says.to_owned()));
+    assert_eq!(rejected, models.find(None).unwrap_err());
+    let message = "model `m` failed to load: no model at `broken`";
+    assert_eq!(rejected, ModelError::Unavailable(message.to_owned()));
     assert_eq!(
         states(&models),
         [("m".to_owned(), ModelState::Failed, true)]
@@ -175,90 +190,93 @@ async fn a_model_that_never_loaded_is_unavailable_and_says_why() {
         .unwrap_err();
     assert_eq!(
         again,
-        ModelError::NotLoadable("there is nothing at `broken`".to_owned()),
-        "its source is known"
+        ModelError::NotLoadable("no model at `broken`".to_owned()),
+        "the source of the failed load is known"
     );
 }
 
 #[tokio::test]
-async fn a_model_that_is_loading_is_waited_for_with_patience_only() {
+async fn requests_wait_for_a_loading_model_only_with_a_timeout() {
     let (world, models) = models(ServingOptions::default());
     let loading = tokio::spawn({
         let models = Arc::clone(&models);
-        async move { models.load("m".to_owned(), from("slow:v1")).await }
+        async move { models.load("m".to_owned(), load_from("slow:v1")).await }
     });
-    until(|| world.disk.arrived() == 1).await;
+    wait_until(|| world.disk.arrived() == 1).await;
     assert_eq!(
         states(&models),
         [("m".to_owned(), ModelState::Loading, true)]
     );
-    let refused = models.score(called("m")).await.unwrap_err();
-    assert!(matches!(refused, ModelError::Unavailable(_)), "{refused:?}");
-    let hurried = ModelRequest {
+    let rejected = models.score(request_for("m")).await.unwrap_err();
+    assert!(
+        matches!(rejected, ModelError::Unavailable(_)),
+        "{rejected:?}"
+    );
+    let short_timeout = ModelRequest {
         timeout: Some(Duration::from_millis(1)),
-        ..called("m")
+        ..request_for("m")
     };
-    assert_eq!(models.score(hurried).await.unwrap_err(), refused);
-    let patient = tokio::spawn({
+    assert_eq!(models.score(short_timeout).await.unwrap_err(), rejected);
+    let long_timeout = tokio::spawn({
         let models = Arc::clone(&models);
         async move {
             models
                 .score(ModelRequest {
                     timeout: Some(Duration::MAX),
-                    ..called("m")
+                    ..request_for("m")
                 })
                 .await
         }
     });
     tokio::task::yield_now().await;
     world.disk.open();
-    assert_eq!(patient.await.unwrap().unwrap().model.version, "v1");
+    assert_eq!(long_timeout.await.unwrap().unwrap().model.version, "v1");
     loading.await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn a_load_goes_on_when_nobody_waits_for_it() {
+async fn loading_continues_if_the_request_is_dropped() {
     let (world, models) = models(ServingOptions::default());
     let loading = tokio::spawn({
         let models = Arc::clone(&models);
-        async move { models.load("m".to_owned(), from("slow:v1")).await }
+        async move { models.load("m".to_owned(), load_from("slow:v1")).await }
     });
-    until(|| world.disk.arrived() == 1).await;
+    wait_until(|| world.disk.arrived() == 1).await;
     loading.abort();
     assert!(loading.await.is_err());
     world.disk.open();
-    until(|| models.find(Some("m")).is_ok()).await;
+    wait_until(|| models.find(Some("m")).is_ok()).await;
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_away_is_unknown_and_what_waits_is_answered() {
+async fn unloading_answers_waiting_requests_and_rejects_new_ones() {
     let (world, models) = one_model(ServingOptions::default()).await;
     world.device.close();
     let before = world.device.arrived();
-    let asked = tokio::spawn({
+    let pending = tokio::spawn({
         let models = Arc::clone(&models);
-        async move { models.score(called("m")).await }
+        async move { models.score(request_for("m")).await }
     });
-    until(|| world.device.arrived() > before).await;
+    wait_until(|| world.device.arrived() > before).await;
     models.unload("m").unwrap();
     assert!(matches!(models.unload("m"), Err(ModelError::Unknown(_))));
     assert!(matches!(
-        models.score(called("m")).await,
+        models.score(request_for("m")).await,
         Err(ModelError::Unknown(_))
     ));
     assert_eq!(models.list(), []);
     world.device.open();
-    asked.await.unwrap().unwrap();
+    pending.await.unwrap().unwrap();
 }
 
 #[tokio::test]
-async fn a_name_that_is_taken_away_while_it_loads_stays_away() {
+async fn a_model_unloaded_while_loading_stays_unloaded() {
     let (world, models) = models(ServingOptions::default());
     let loading = tokio::spawn({
         let models = Arc::clone(&models);
-        async move { models.load("m".to_owned(), from("slow:v1")).await }
+        async move { models.load("m".to_owned(), load_from("slow:v1")).await }
     });
-    until(|| world.disk.arrived() == 1).await;
+    wait_until(|| world.disk.arrived() == 1).await;
     models.unload("m").unwrap();
     world.disk.open();
     assert!(matches!(
@@ -272,7 +290,7 @@ async fn a_name_that_is_taken_away_while_it_loads_stays_away() {
 }
 
 #[tokio::test]
-async fn a_load_keeps_what_it_does_not_say() {
+async fn a_load_keeps_undeclared_source_and_options() {
     let (_, models) = models(ServingOptions::default());
     let options = json!({"max_tokens": 7}).as_object().cloned();
     models
@@ -280,12 +298,12 @@ async fn a_load_keeps_what_it_does_not_say() {
             "m".to_owned(),
             ModelLoad {
                 options,
-                ..from("v1")
+                ..load_from("v1")
             },
         )
         .await
         .unwrap();
-    let info = models.load("m".to_owned(), from("v2")).await.unwrap();
+    let info = models.load("m".to_owned(), load_from("v2")).await.unwrap();
     assert_eq!((info.version.as_str(), info.max_tokens), ("v2", 7));
     let options = json!({}).as_object().cloned();
     let info = models
@@ -302,34 +320,34 @@ async fn a_load_keeps_what_it_does_not_say() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_loaded_is_refused_before_anything_is_made() {
+async fn rejects_invalid_loads_before_creating_a_slot() {
     let (_, models) = models(ServingOptions::default());
     for name in ["", "a/b", "a b", "ä", &"x".repeat(65)] {
-        let refused = models.load(name.to_owned(), from("v1")).await;
+        let rejected = models.load(name.to_owned(), load_from("v1")).await;
         assert!(
-            matches!(refused, Err(ModelError::NotLoadable(_))),
-            "{refused:?}"
+            matches!(rejected, Err(ModelError::NotLoadable(_))),
+            "{rejected:?}"
         );
     }
     let options = json!({"poling": "last"}).as_object().cloned();
-    let refused = models
+    let rejected = models
         .load(
             "m".to_owned(),
             ModelLoad {
                 options,
-                ..from("v1")
+                ..load_from("v1")
             },
         )
         .await
         .unwrap_err();
     assert!(
-        refused.to_string().contains("unknown field `poling`"),
-        "{refused}"
+        rejected.to_string().contains("unknown field `poling`"),
+        "{rejected}"
     );
-    let refused = models.load("m".to_owned(), ModelLoad::default()).await;
+    let rejected = models.load("m".to_owned(), ModelLoad::default()).await;
     assert!(
-        matches!(refused, Err(ModelError::Unknown(_))),
-        "{refused:?}"
+        matches!(rejected, Err(ModelError::Unknown(_))),
+        "{rejected:?}"
     );
     assert_eq!(models.list(), []);
 }

@@ -1,4 +1,4 @@
-//! Decoders: Llama, Qwen2, Qwen3, Mistral.
+//! Forward pass of decoders: Llama, Qwen2, Qwen3 and Mistral.
 
 use assay_weights::config::DecoderConfig;
 use assay_weights::{LoadError, Weights};
@@ -6,12 +6,12 @@ use candle_core::{Result, Tensor};
 
 use super::Packed;
 use super::activation::swiglu;
-use super::attention::{Sight, attention};
+use super::attention::{AttentionSpan, attention};
 use super::linear::Linear;
 use super::norm::{Norm, RowNorm};
-use super::rotary::{Rotary, Turns};
+use super::rotary::{Rotary, Rotations};
 
-/// A decoder's body.
+/// A decoder without its head.
 pub(crate) struct Decoder {
     embedding: Tensor,
     layers: Vec<Layer>,
@@ -22,19 +22,19 @@ pub(crate) struct Decoder {
 struct Layer {
     before_attention: Norm,
     qkv: Linear,
-    /// Norms of queries and keys.
+    /// Norms of queries and keys, if the model has them.
     qk_norm: Option<(Norm, Norm)>,
     output: Linear,
     before_mlp: Norm,
     gate_up: Linear,
     down: Linear,
-    /// Heads of queries, heads of keys, size of a head.
+    /// Number of query heads, number of key and value heads, head dimension.
     heads: [usize; 3],
-    sight: Sight,
+    span: AttentionSpan,
 }
 
 impl Decoder {
-    /// Reads the tensors under `prefix`, as in `model.`.
+    /// Reads the tensors whose names start with `prefix`, for example `model.`.
     pub(crate) fn read(
         config: &DecoderConfig,
         weights: &Weights,
@@ -59,11 +59,11 @@ impl Decoder {
     }
 
     pub(crate) fn forward(&self, packed: &Packed) -> Result<Tensor> {
-        let turns = self.rotary.turns(packed)?;
+        let rotations = self.rotary.rotations(packed)?;
         let x = self.embedding.index_select(&packed.ids, 0)?;
         self.layers
             .iter()
-            .try_fold(x, |x, layer| layer.forward(&x, &turns, packed))
+            .try_fold(x, |x, layer| layer.forward(&x, &rotations, packed))
     }
 }
 
@@ -79,14 +79,15 @@ impl Layer {
             config.heads * config.head_dim,
             config.kv_heads * config.head_dim,
         );
-        let of = |part: &str| format!("{name}.{part}");
-        let norm = |part: &str, size: usize| Norm::rms(weights, &of(part), size, config.eps);
+        let tensor_name = |part: &str| format!("{name}.{part}");
+        let norm =
+            |part: &str, size: usize| Norm::rms(weights, &tensor_name(part), size, config.eps);
         let (q, k, v) = (
-            of("self_attn.q_proj"),
-            of("self_attn.k_proj"),
-            of("self_attn.v_proj"),
+            tensor_name("self_attn.q_proj"),
+            tensor_name("self_attn.k_proj"),
+            tensor_name("self_attn.v_proj"),
         );
-        let (gate, up) = (of("mlp.gate_proj"), of("mlp.up_proj"));
+        let (gate, up) = (tensor_name("mlp.gate_proj"), tensor_name("mlp.up_proj"));
         let qk_norm = config
             .qk_norm
             .then(|| {
@@ -107,7 +108,7 @@ impl Layer {
             qk_norm,
             output: Linear::read(
                 weights,
-                &of("self_attn.o_proj"),
+                &tensor_name("self_attn.o_proj"),
                 [hidden, wide],
                 config.output_bias,
             )?,
@@ -120,22 +121,22 @@ impl Layer {
             )?,
             down: Linear::read(
                 weights,
-                &of("mlp.down_proj"),
+                &tensor_name("mlp.down_proj"),
                 [hidden, inner],
                 config.mlp_bias,
             )?,
             heads: [config.heads, config.kv_heads, config.head_dim],
-            sight: Sight::Before(window),
+            span: AttentionSpan::Causal(window),
         })
     }
 
-    fn forward(&self, x: &Tensor, turns: &Turns, packed: &Packed) -> Result<Tensor> {
-        let x = (x + self.attend(&self.before_attention.forward(x)?, turns, packed)?)?;
+    fn forward(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
+        let x = (x + self.attend(&self.before_attention.forward(x)?, rotations, packed)?)?;
         let gated = swiglu(&self.gate_up.forward(&self.before_mlp.forward(&x)?)?)?;
         x + self.down.forward(&gated)?
     }
 
-    fn attend(&self, x: &Tensor, turns: &Turns, packed: &Packed) -> Result<Tensor> {
+    fn attend(&self, x: &Tensor, rotations: &Rotations, packed: &Packed) -> Result<Tensor> {
         let [heads, kv_heads, head_dim] = self.heads;
         let tokens = packed.len();
         let qkv = self.qkv.forward(x)?;
@@ -152,8 +153,8 @@ impl Layer {
         if let Some((q_norm, k_norm)) = &self.qk_norm {
             (q, k) = (q_norm.forward(&q)?, k_norm.forward(&k)?);
         }
-        let (q, k) = (turns.apply(&q)?, turns.apply(&k)?);
+        let (q, k) = (rotations.apply(&q)?, rotations.apply(&k)?);
         self.output
-            .forward(&attention(&q, &k, &v, &packed.starts, self.sight)?)
+            .forward(&attention(&q, &k, &v, &packed.starts, self.span)?)
     }
 }

@@ -1,4 +1,4 @@
-//! Rotary positions of a batch: the turns of each position, looked up for each token.
+//! Rotary position embeddings of a batch.
 
 use assay_weights::Weights;
 use assay_weights::config::Rope;
@@ -7,14 +7,14 @@ use candle_nn::rotary_emb::rope_thd;
 
 use super::Packed;
 
-/// How fast each pair of dimensions turns, in radians a token.
+/// Angle per token of each pair of dimensions, in radians.
 pub(crate) struct Rotary {
     frequencies: Vec<f32>,
     dtype: DType,
 }
 
-/// Cosines and sines of the tokens of a batch, `[tokens, head_dim / 2]`.
-pub(crate) struct Turns {
+/// Cosines and sines for the tokens of a batch, `[tokens, head_dim / 2]`.
+pub(crate) struct Rotations {
     cos: Tensor,
     sin: Tensor,
 }
@@ -27,9 +27,9 @@ impl Rotary {
         }
     }
 
-    /// Made for each batch, up to its longest sequence: a table of all positions would be larger
-    /// than some models.
-    pub(crate) fn turns(&self, packed: &Packed) -> Result<Turns> {
+    /// Computes the rotations of a batch, up to its longest sequence. They are not stored because a
+    /// table of all positions would be larger than some models.
+    pub(crate) fn rotations(&self, packed: &Packed) -> Result<Rotations> {
         let longest = packed
             .starts
             .windows(2)
@@ -38,32 +38,32 @@ impl Rotary {
             .unwrap_or_default();
         #[expect(
             clippy::cast_precision_loss,
-            reason = "as peers compute it: positions in f32"
+            reason = "other implementations compute positions in f32"
         )]
         let angles: Vec<f32> = (0..longest)
             .flat_map(|position| {
                 self.frequencies
                     .iter()
-                    .map(move |turn| position as f32 * turn)
+                    .map(move |frequency| position as f32 * frequency)
             })
             .collect();
         let angles = Tensor::from_vec(angles, (longest, self.frequencies.len()), &Device::Cpu)?;
         let device = packed.positions.device();
-        let place = |table: Tensor| {
+        let for_tokens = |table: Tensor| {
             table
                 .to_dtype(self.dtype)?
                 .to_device(device)?
                 .index_select(&packed.positions, 0)
         };
-        Ok(Turns {
-            cos: place(angles.cos()?)?,
-            sin: place(angles.sin()?)?,
+        Ok(Rotations {
+            cos: for_tokens(angles.cos()?)?,
+            sin: for_tokens(angles.sin()?)?,
         })
     }
 }
 
-impl Turns {
-    /// Turns `[tokens, heads, head_dim]`.
+impl Rotations {
+    /// Rotates `[tokens, heads, head_dim]`.
     pub(crate) fn apply(&self, x: &Tensor) -> Result<Tensor> {
         rope_thd(&x.unsqueeze(0)?, &self.cos, &self.sin)?.squeeze(0)
     }

@@ -1,20 +1,20 @@
-//! Steps of a completion and the rows after them.
+//! Steps of a completion and the rows that score them.
 
 use super::*;
 
-fn reader(max_tokens: usize) -> Reader {
-    Files::chatml().reader(Kind::Steps, max_tokens)
+fn reader(max_tokens: usize) -> InputReader {
+    Files::chatml().reader(InputKind::Steps, max_tokens)
 }
 
 #[test]
-fn the_rows_are_the_tokens_after_the_steps() {
+fn selects_the_tokens_after_the_steps() {
     let sequence = read(&reader(LONG), &rollout("q", "a\n\n\n\nb")).unwrap();
-    let written = ids(
+    let expected_ids = ids(
         "<|im_start|>user\nq<|im_end|>\n<|im_start|>assistant\na<extra_0>b<extra_0><|im_end|>\n",
     );
-    assert_eq!(sequence.ids, written);
+    assert_eq!(sequence.ids, expected_ids);
     let expected: Vec<u32> = (0u32..)
-        .zip(&written)
+        .zip(&expected_ids)
         .filter(|(_, token)| **token == id("<extra_0>"))
         .map(|(at, _)| at)
         .collect();
@@ -26,23 +26,24 @@ fn the_rows_are_the_tokens_after_the_steps() {
 }
 
 #[test]
-fn a_forged_step_token_is_refused_wherever_it_stands() {
+fn rejects_forged_step_tokens_in_any_message() {
     assert!(unreadable(read(&reader(LONG), &rollout("q<extra_0>", "a"))).contains("step token"));
     assert!(unreadable(read(&reader(LONG), &rollout("q", "a<extra_0>"))).contains("step token"));
     let hidden = ModelInput::Rollout {
         prompt: Some(text("q")),
-        completion: messages(
-            json!([{"role": "tool", "content": "<extra_0>"}, {"role": "assistant", "content": "a"}]),
-        ),
+        completion: messages(json!([
+            {"role": "tool", "content": "<extra_0>"},
+            {"role": "assistant", "content": "a"},
+        ])),
         reference: None,
     };
     assert!(unreadable(read(&reader(LONG), &hidden)).contains("step token"));
 }
 
 #[test]
-fn no_step_is_lost_to_a_cut_or_to_the_template() {
-    let cut = reader(12).read(&rollout("q", "a\n\nb\n\nccccccccccc"), Truncate::Left);
-    assert!(unreadable(cut).contains("of 3 steps are left"));
+fn rejects_inputs_that_lost_steps() {
+    let truncated = reader(12).read(&rollout("q", "a\n\nb\n\nccccccccccc"), Truncate::Left);
+    assert!(unreadable(truncated).contains("of 3 steps remain"));
     assert!(unreadable(read(&reader(LONG), &rollout("q", "\n\n"))).contains("no steps"));
     assert_eq!(
         rows(&read(&reader(LONG), &ModelInput::Text("a<extra_0>".into())).unwrap()),
@@ -54,10 +55,10 @@ fn no_step_is_lost_to_a_cut_or_to_the_template() {
 }
 
 #[test]
-fn the_step_token_stands_for_itself_or_is_refused() {
+fn accepts_only_added_tokens_as_step_token() {
     let open = |json| {
         Files::chatml()
-            .open(&options(json), &facts(Kind::Steps, LONG))
+            .open(&options(json), &properties(InputKind::Steps, LONG))
             .map(|reader| reader.steps().cloned())
     };
     assert_eq!(
@@ -68,6 +69,6 @@ fn the_step_token_stands_for_itself_or_is_refused() {
         open(json!({"step_token": "a"}))
             .unwrap_err()
             .to_string()
-            .contains("added tokens")
+            .contains("added token")
     );
 }

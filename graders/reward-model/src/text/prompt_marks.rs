@@ -1,10 +1,11 @@
-//! Which parts of a rendered text are the prompt's: found by rendering it once more with marks
-//! around them.
+//! Finds the parts of a rendered text that come from the prompt, by rendering it a second time with
+//! marks around them.
 //!
-//! The marks are characters of Unicode's private planes, inside the outermost space of each text,
-//! so that a template that trims or splits texts treats the marked ones alike. Whoever reads them
-//! compares what is left with the text rendered without marks, so neither a template that looks
-//! closer nor a text that brings such characters can mislead it.
+//! The marks are characters of Unicode's private-use planes. They are placed inside the leading and
+//! trailing white space of each text, so that a template that trims or splits texts treats marked
+//! texts the same. The text without marks is then compared with the text rendered without marks, so
+//! neither a template that inspects characters nor a text that contains mark characters can cause a
+//! wrong result.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -14,30 +15,31 @@ use super::template::is_space;
 
 const OPEN: u32 = 0xF_0000;
 const CLOSE: u32 = 0x10_0000;
-/// Texts that can be marked: a private plane without its two non-characters.
-const MOST: u32 = 0xFFFE;
+/// Maximum number of marked texts: a private-use plane without its two non-characters.
+const MAX_MARKS: u32 = 0xFFFE;
 
-/// Marks texts, or leaves them as they are.
+/// Marks texts, or leaves them unchanged.
 #[derive(Debug)]
-pub(super) struct Marks {
+pub(super) struct PromptMarks {
     next: Option<u32>,
 }
 
-impl Marks {
-    /// Every text is left as it is.
+impl PromptMarks {
+    /// Leaves texts unchanged.
     pub(super) fn off() -> Self {
         Self { next: None }
     }
 
-    /// Every text is marked.
+    /// Marks texts.
     pub(super) fn on() -> Self {
         Self { next: Some(0) }
     }
 
-    /// A text with its marks. Beyond 65,534 texts, and where there is only space, there are none.
+    /// Returns a text with its marks. White space, and texts after the first 65,534, are not
+    /// marked.
     pub(super) fn mark<'a>(&mut self, text: &'a str) -> Cow<'a, str> {
         let core = text.trim_matches(is_space);
-        let Some(at) = self.next.filter(|at| *at < MOST && !core.is_empty()) else {
+        let Some(at) = self.next.filter(|at| *at < MAX_MARKS && !core.is_empty()) else {
             return Cow::Borrowed(text);
         };
         let (Some(open), Some(close)) = (char::from_u32(OPEN + at), char::from_u32(CLOSE + at))
@@ -61,8 +63,8 @@ impl Marks {
     }
 }
 
-/// The marked parts of `plain` in bytes, in order, where `marked` is the same text with marks;
-/// `None` where it is not.
+/// Byte ranges of the marked parts of `plain`, in order. `None` if `marked` is not `plain` with
+/// marks.
 pub(super) fn spans(marked: &str, plain: &str) -> Option<Vec<Range<usize>>> {
     let mut text = String::with_capacity(marked.len());
     let mut open = BTreeMap::new();
@@ -88,8 +90,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_lie_inside_the_outermost_space_and_are_found_again() {
-        let mut marks = Marks::on();
+    fn marks_are_inside_outer_white_space_and_yield_spans() {
+        let mut marks = PromptMarks::on();
         let (one, two) = (
             marks.mark(" a b\n").into_owned(),
             marks.mark("c").into_owned(),
@@ -99,21 +101,21 @@ mod tests {
             spans(&format!("x{}{two}", one.trim()), "xa bc"),
             Some(vec![1..4, 4..5])
         );
-        assert_eq!(Marks::off().mark(" a"), " a");
-        assert_eq!(Marks::on().mark(" \n"), " \n");
+        assert_eq!(PromptMarks::off().mark(" a"), " a");
+        assert_eq!(PromptMarks::on().mark(" \n"), " \n");
     }
 
     #[test]
-    fn a_text_that_changed_or_brings_marks_has_no_spans() {
-        let marked = Marks::on().mark("abc").into_owned();
+    fn changed_texts_and_texts_with_mark_characters_have_no_spans() {
+        let marked = PromptMarks::on().mark("abc").into_owned();
         assert_eq!(spans(&marked, "ab"), None);
         let forged = "a\u{f0000}b\u{100000}";
-        assert_eq!(spans(&Marks::on().mark(forged), forged), None);
+        assert_eq!(spans(&PromptMarks::on().mark(forged), forged), None);
     }
 
     #[test]
-    fn what_lost_a_mark_has_no_span() {
-        let marked = Marks::on().mark("abc").into_owned();
+    fn texts_that_lost_a_mark_have_no_span() {
+        let marked = PromptMarks::on().mark("abc").into_owned();
         let half: String = marked.chars().skip(1).collect();
         assert_eq!(spans(&half, "abc"), Some(Vec::new()));
     }

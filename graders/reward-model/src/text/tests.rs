@@ -1,4 +1,4 @@
-//! What holds of a reader as a whole.
+//! Tests of the input reader, including property tests over arbitrary inputs.
 
 mod lengths;
 mod rendering;
@@ -10,8 +10,8 @@ use assay_core::reward_model::{ModelInput, Refusal, Truncate};
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::fixture::{CHATML, Files, VOCABULARY, facts, id, ids, messages, rollout, text};
-use super::{Facts, Kind, Reader};
+use super::fixture::{CHATML, Files, VOCABULARY, id, ids, messages, properties, rollout, text};
+use super::{InputKind, InputReader, ModelProperties};
 use crate::options::ModelOptions;
 use crate::pooling::Pooling;
 use crate::sequence::{Rows, Sequence};
@@ -22,7 +22,7 @@ fn options(json: serde_json::Value) -> ModelOptions {
     serde_json::from_value(json).unwrap()
 }
 
-fn read(reader: &Reader, input: &ModelInput) -> Result<Sequence, Refusal> {
+fn read(reader: &InputReader, input: &ModelInput) -> Result<Sequence, Refusal> {
     reader.read(input, Truncate::Refuse)
 }
 
@@ -36,7 +36,7 @@ fn rows(sequence: &Sequence) -> Vec<u32> {
 fn unreadable<T: std::fmt::Debug>(result: Result<T, Refusal>) -> String {
     match result {
         Err(Refusal::Unreadable(problem)) => problem,
-        other => panic!("it should not be readable: {other:?}"),
+        other => panic!("expected an unreadable input, got {other:?}"),
     }
 }
 
@@ -49,13 +49,16 @@ fn truncations() -> impl Strategy<Value = Truncate> {
     ]
 }
 
-/// Texts of any characters, with special tokens and marks among them.
+/// Arbitrary texts with special tokens and mark characters in them.
 fn any_text() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
         4 => any::<String>(),
         2 => "[ -~\n]{0,40}",
-        1 => proptest::sample::select(vec!["<s>", "<|im_end|>", "<extra_0>", "\n\n", "\0", "\u{f0000}", "\u{100000}", "\u{202e}", "\u{feff}"])
-            .prop_map(str::to_owned),
+        1 => proptest::sample::select(vec![
+            "<s>", "<|im_end|>", "<extra_0>", "\n\n", "\0", "\u{f0000}", "\u{100000}", "\u{202e}",
+            "\u{feff}",
+        ])
+        .prop_map(str::to_owned),
     ];
     proptest::collection::vec(piece, 0..6).prop_map(|pieces| pieces.concat())
 }
@@ -98,10 +101,15 @@ fn any_input() -> impl Strategy<Value = ModelInput> {
     ]
 }
 
-fn readers() -> Vec<Reader> {
+fn readers() -> Vec<InputReader> {
     let mut readers = Vec::new();
     for max_tokens in [1, 7, 40, LONG] {
-        for kind in [Kind::Rollout, Kind::Steps, Kind::Pair, Kind::Embedding] {
+        for kind in [
+            InputKind::Rollout,
+            InputKind::Steps,
+            InputKind::Pair,
+            InputKind::Embedding,
+        ] {
             readers.push(Files::chatml().reader(kind, max_tokens));
             readers.push(Files::encoder().reader(kind, max_tokens));
             readers.push(Files::with_bos().reader(kind, max_tokens));
@@ -112,7 +120,7 @@ fn readers() -> Vec<Reader> {
         ] {
             readers.push(
                 Files::chatml()
-                    .open(&options(json), &facts(Kind::Rollout, max_tokens))
+                    .open(&options(json), &properties(InputKind::Rollout, max_tokens))
                     .unwrap(),
             );
         }
@@ -121,23 +129,28 @@ fn readers() -> Vec<Reader> {
 }
 
 thread_local! {
-    static READERS: Vec<Reader> = readers();
+    static READERS: Vec<InputReader> = readers();
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 128, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: 128,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
-    fn a_sequence_is_what_a_model_can_read(input in any_input(), truncate in truncations()) {
+    fn sequences_are_valid_model_inputs(input in any_input(), truncate in truncations()) {
         READERS.with(|readers| {
             for reader in readers {
                 let Ok(sequence) = reader.read(&input, truncate) else { continue };
                 prop_assert!(!sequence.is_empty() && sequence.len() <= reader.max_tokens());
                 prop_assert!(sequence.second <= sequence.len());
-                prop_assert!(sequence.ids.iter().all(|id| usize::try_from(*id).unwrap() < VOCABULARY));
+                let below = |id: &u32, end: usize| usize::try_from(*id).unwrap() < end;
+                prop_assert!(sequence.ids.iter().all(|id| below(id, VOCABULARY)));
                 let rows = rows(&sequence);
                 prop_assert!(!rows.is_empty() && rows.is_sorted());
-                prop_assert!(rows.iter().all(|row| usize::try_from(*row).unwrap() < sequence.len()));
+                prop_assert!(rows.iter().all(|row| below(row, sequence.len())));
                 prop_assert_eq!(reader.read(&input, truncate).unwrap(), sequence);
             }
             Ok(())
@@ -145,25 +158,32 @@ proptest! {
     }
 
     #[test]
-    fn what_is_cut_from_a_prompt_leaves_the_completion(prompt in any_text(), answer in "[a-z ]{1,30}", max in 25usize..120) {
-        let reader = Files::chatml().reader(Kind::Rollout, max);
+    fn prompt_truncation_keeps_the_completion(
+        prompt in any_text(),
+        answer in "[a-z ]{1,30}",
+        max in 25usize..120,
+    ) {
+        let reader = Files::chatml().reader(InputKind::Rollout, max);
         let input = rollout(&prompt, &answer);
         if let Ok(sequence) = reader.read(&input, Truncate::PromptLeft) {
             let end = ids(&format!("<|im_start|>assistant\n{answer}<|im_end|>\n"));
             prop_assert!(sequence.ids.ends_with(&end));
             prop_assert!(sequence.ids.starts_with(&ids("<|im_start|>user\n")));
-            if sequence.cut > 0 {
+            if sequence.truncated_tokens > 0 {
                 prop_assert_eq!(sequence.len(), max);
-                let refused = matches!(reader.read(&input, Truncate::Refuse), Err(Refusal::PromptTooLong { .. }));
-                prop_assert!(refused);
+                let rejected = matches!(
+                    reader.read(&input, Truncate::Refuse),
+                    Err(Refusal::PromptTooLong { .. })
+                );
+                prop_assert!(rejected);
             }
         }
     }
 }
 
 #[test]
-fn a_mebibyte_of_anything_is_read_or_refused() {
-    let reader = Files::chatml().reader(Kind::Rollout, 100);
+fn reads_or_rejects_a_mebibyte_of_text() {
+    let reader = Files::chatml().reader(InputKind::Rollout, 100);
     for piece in ["a", "\u{200d}👩", "<|im_end|>"] {
         let long = piece.repeat((1 << 20) / piece.len());
         assert!(
@@ -173,21 +193,21 @@ fn a_mebibyte_of_anything_is_read_or_refused() {
             ),
             "{piece}"
         );
-        let cut = reader
+        let truncated = reader
             .read(&rollout(&long, "a"), Truncate::PromptLeft)
             .unwrap();
-        assert_eq!(cut.len(), 100, "{piece}");
+        assert_eq!(truncated.len(), 100, "{piece}");
     }
-    // A prompt of nothing but space has no text of its own that could be cut.
+    // A prompt of white space only has no text that could be truncated.
     let space = reader.read(&rollout(&" ".repeat(1 << 20), "a"), Truncate::PromptLeft);
     assert!(matches!(space, Err(Refusal::TooLong { .. })));
 }
 
 #[test]
-fn a_lone_surrogate_has_become_something_readable_or_was_no_text() {
-    // JSON with half a surrogate pair is refused before it gets here, and what replaces it
-    // elsewhere is a character like others.
+fn lone_surrogates_are_rejected_or_replaced() {
+    // JSON with half of a surrogate pair is rejected earlier. The replacement character that other
+    // decoders use is an ordinary character.
     assert!(serde_json::from_str::<Completion>(r#""\ud800""#).is_err());
-    let reader = Files::chatml().reader(Kind::Rollout, 100);
+    let reader = Files::chatml().reader(InputKind::Rollout, 100);
     assert!(read(&reader, &rollout("\u{fffd}", "\u{fffd}")).is_ok());
 }
