@@ -65,8 +65,8 @@ pub struct Config {
 pub struct Server {
     /// Address to listen on.
     pub listen: SocketAddr,
-    /// Whether to allow a listen address that is not loopback although callers are not
-    /// authenticated.
+    /// Whether to allow a listen address that is not loopback, and any `Host`, although callers are
+    /// not authenticated.
     pub insecure: bool,
     /// Maximum size of a request body after decompression, in bytes.
     pub body_bytes: usize,
@@ -135,7 +135,7 @@ impl Server {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
-    /// URL of the database; empty for no record.
+    /// URL of the SQLite database; empty for no record.
     pub database: String,
 }
 
@@ -153,15 +153,17 @@ impl Default for Store {
 pub struct Engine {
     /// Number of worker threads; 0 for one per core.
     pub workers: usize,
-    /// Maximum number of items that are admitted at the same time.
+    /// Maximum number of admitted items; further batches are rejected with status 429.
     pub items_in_flight: usize,
-    /// Maximum memory of all request bodies together, raw and parsed, in bytes.
+    /// Maximum memory of all request bodies together, raw and parsed, in bytes; further requests
+    /// are rejected with status 429.
     pub body_bytes_in_flight: usize,
     /// Maximum length of a completion, in bytes; longer ones get the verdict `too_long`.
     pub completion_bytes: usize,
     /// Size of the cache of prepared tasks, in bytes.
     pub prepared_bytes: u64,
-    /// Size of the cache of outcomes, in bytes; 0 disables it.
+    /// Size of the cache of outcomes, in bytes; 0 disables it. Results of programs and queries are
+    /// cached with prepared tasks in any case.
     pub outcome_bytes: u64,
 }
 
@@ -194,7 +196,8 @@ pub struct SandboxWorkers {
     pub program: PathBuf,
     /// Number of requests after which a worker is replaced.
     pub uses: u32,
-    /// Kernel mechanisms that must confine workers; the node does not start without them.
+    /// Kernel mechanisms that must confine workers: `seccomp`, `landlock`, `namespaces`. The node
+    /// does not start without them.
     pub require: Vec<Wall>,
 }
 
@@ -244,8 +247,8 @@ pub struct Channels {
     pub half_life_items: f64,
     /// Weight of the rates of a grader's other channels, as a number of checks.
     pub prior_checks: f64,
-    /// Seconds after which rates are read again from the record, which other nodes can change; 0 to
-    /// read them for every batch.
+    /// Seconds after which a batch reads the rates from the record again; 0 to read them for every
+    /// batch.
     pub refresh_seconds: f64,
     /// Rates declared by the author of the tasks, by channel, such as `"math/default" = { rho0 =
     /// 0.01, rho1 = 0.1 }`.
@@ -285,7 +288,7 @@ impl Channels {
 pub struct Log {
     /// Filter in the syntax of `tracing`, such as `info,assay_engine=debug`.
     pub filter: String,
-    /// Format of log lines.
+    /// Format of log lines: `text` or `json`.
     pub format: LogFormat,
 }
 
