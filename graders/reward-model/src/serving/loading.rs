@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::loaded::LoadedModel;
 use super::models::ModelServer;
-use super::queue::Order;
+use super::queue::DeviceRequest;
 use super::slot::{Origin, Slot};
 use super::{device, metrics};
 use crate::{ModelOptions, Sequence};

@@ -171,7 +171,7 @@ impl ModelServer {
             });
         }
         let started = self.clock.monotonic();
-        let read = self.tokenisers.read(&loaded, inputs, truncate).await?;
+        let read = self.tokenisers.tokenise(&loaded, inputs, truncate).await?;
         metrics::record_tokenise_time(&info.name, self.clock.monotonic().saturating_sub(started));
         let (mut plan, sequences) = Plan::new(read, &self.cache);
         metrics::record_cache_lookups(&info.name, plan.hits, plan.duplicates, sequences.len());
@@ -204,11 +204,11 @@ impl ModelServer {
         let mut ticket = self.queue.admit(request)?;
         loop {
             let answer = match deadline {
-                None => ticket.answer().await?,
+                None => ticket.next().await?,
                 Some(at) => {
                     match tokio::time::timeout(
                         at.saturating_sub(self.clock.monotonic()),
-                        ticket.answer(),
+                        ticket.next(),
                     )
                     .await
                     {
