@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Runs `assay check` with the inputs of action.yml, which stand in variables. Exits as it does: 0 clean, 1 findings, 2 not checked.
+# Runs `assay check` with the inputs of action.yml, passed as environment variables. Exit status of
+# `assay check`: 0 no findings, 1 findings, 2 not checked.
 set -euo pipefail
 
 repository=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 assay=${ASSAY:-}
 if [ -z "$assay" ]; then
   target=${CARGO_TARGET_DIR:-$repository/target}
-  CARGO_TARGET_DIR=$target cargo build --locked --package assay --manifest-path "$repository/Cargo.toml" >&2
+  CARGO_TARGET_DIR=$target cargo build --locked --package assay \
+    --manifest-path "$repository/Cargo.toml" >&2
   assay=$target/debug/assay
 fi
 
-# Each line of a variable is one argument, blanks and quotes in it included.
+# Each line of a variable is one argument, including its blanks and quotes.
 lines() {
   local line
   while IFS= read -r line || [ -n "$line" ]; do

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
-"""Runs cargo so that the feature `cuda` builds on a machine without CUDA.
+"""Runs cargo such that the feature `cuda` builds on a machine without CUDA.
 
     python3 deploy/cuda/cargo.py build --locked --package assay --features cuda
 
-Arguments are cargo's own, and so are the output and the exit status. This file
-owns the order of the steps and what cargo is told; each step is a module
-beside it: `toolkit` (NVIDIA's compiler), `shims` (libraries for the linker),
-`kernels` (candle's kernels as this build needs them). What they make is kept in
-the user's cache folder. Nothing is written in the clone.
+Arguments, output and exit status are those of cargo. This file runs the steps of the preparation
+and passes their results to cargo. Each step is a module: `toolkit` (NVIDIA's compiler), `shims`
+(libraries for the linker), `kernels` (candle's kernels with another build script). The results are
+stored in the user's cache folder. Nothing is written to the clone.
 """
 
 import json
@@ -17,39 +16,50 @@ import subprocess
 import sys
 from pathlib import Path
 
-import kept
+import build_cache
 import kernels
 import shims
 import toolkit
-from kept import Failed
+from build_cache import BuildError
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 
-# GPUs that the kernels are for, from this compute capability on: 80 is the A100. PTX of 90 and above would run on no
-# other architecture, because `cudaforge` takes it for `sm_90a`.
+# Minimum compute capability of the kernels. For 90 and above, `cudaforge` targets `sm_90a`, whose
+# PTX cannot be compiled for any other architecture.
 COMPUTE_CAP = "80"
 
 
 def locked_crates(cargo):
-    """Folders of the crates that `Cargo.lock` names, in cargo's registry; fetched if need be."""
+    """Returns the source folders of the crates in `Cargo.lock`. Fetches missing crates."""
     command = [cargo, "metadata", "--locked", "--format-version", "1", "--all-features"]
     command += ["--filter-platform", "x86_64-unknown-linux-gnu"]
-    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
-    return {package["name"]: Path(package["manifest_path"]).parent for package in json.loads(done.stdout)["packages"]}
+    completed = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True)
+    return {
+        package["name"]: Path(package["manifest_path"]).parent
+        for package in json.loads(completed.stdout)["packages"]
+    }
 
 
-def prepared(cargo, cache):
-    """What cargo is told: its leading arguments, and the environment that replaces ours."""
+def prepare(cargo, cache):
+    """Returns the leading arguments and the environment for cargo."""
     crates = locked_crates(cargo)
-    nvidia = kept.folder(cache, "toolkit", kept.digest(toolkit.PINS), toolkit.install)
-    recipe = kept.digest(shims.SOURCE, HERE / "shims.py", crates["cudarc"].name)
-    libraries = kept.folder(cache, "libraries", recipe, lambda root: shims.make(crates["cudarc"], root))
-    recipe = kept.digest(kernels.BUILD_SCRIPT, HERE / "kernels.py", crates["candle-kernels"].name)
-    overrides = kept.folder(cache, "crates", recipe, lambda root: kernels.make(crates["candle-kernels"], root))
+    nvidia = build_cache.folder(cache, "toolkit", build_cache.digest(toolkit.PINS), toolkit.install)
+    recipe = build_cache.digest(shims.SOURCE, HERE / "shims.py", crates["cudarc"].name)
+    libraries = build_cache.folder(
+        cache, "libraries", recipe, lambda root: shims.make(crates["cudarc"], root)
+    )
+    recipe = build_cache.digest(
+        kernels.BUILD_SCRIPT, HERE / "kernels.py", crates["candle-kernels"].name
+    )
+    overrides = build_cache.folder(
+        cache, "crates", recipe, lambda root: kernels.make(crates["candle-kernels"], root)
+    )
 
     root = nvidia / toolkit.ROOT
-    environment = dict(os.environ, CUDA_HOME=str(root), CUDA_ROOT=str(libraries), NVCC=str(root / "bin" / "nvcc"))
+    environment = dict(
+        os.environ, CUDA_HOME=str(root), CUDA_ROOT=str(libraries), NVCC=str(root / "bin" / "nvcc")
+    )
     environment["PATH"] = os.pathsep.join((str(root / "bin"), os.environ["PATH"]))
     environment.setdefault("CUDA_COMPUTE_CAP", COMPUTE_CAP)
     for other in ("CUDA_PATH", "CUDA_TOOLKIT_ROOT_DIR"):
@@ -60,11 +70,13 @@ def prepared(cargo, cache):
 def main():
     cargo = os.environ.get("CARGO", "cargo")
     if (platform.system(), platform.machine()) != ("Linux", "x86_64"):
-        sys.exit("cargo.py: CUDA is built without CUDA on Linux on x86_64 only; elsewhere run cargo beside CUDA 13")
+        sys.exit(
+            "cargo.py: only Linux on x86_64 is supported; elsewhere install CUDA 13 and run cargo"
+        )
     try:
-        leading, environment = prepared(cargo, kept.default_cache().expanduser())
+        leading, environment = prepare(cargo, build_cache.default_cache().expanduser())
         os.execvpe(cargo, [cargo, *leading, *sys.argv[1:]], environment)
-    except (Failed, OSError, subprocess.CalledProcessError) as error:
+    except (BuildError, OSError, subprocess.CalledProcessError) as error:
         sys.exit(f"cargo.py: {error}")
 
 

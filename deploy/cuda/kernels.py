@@ -1,8 +1,8 @@
-"""`candle-kernels`, with a build script that leaves out what a reward model never calls.
+"""`candle-kernels` with a build script that omits the kernels that reward models do not use.
 
-The crate's own script also compiles a library for matrices in GGUF's formats
-and for mixtures of experts: 8 CPU minutes and 30 MB, for one generation of
-GPUs. The sources and the manifest stay the registry's, so `Cargo.lock` holds.
+The crate's own build script also compiles a library for GGUF matrices and mixtures of experts,
+which takes 8 CPU minutes and 30 MB and targets one generation of GPUs. Sources and manifest are
+those of the registry, so `Cargo.lock` remains valid.
 """
 
 import shutil
@@ -12,7 +12,7 @@ BUILD_SCRIPT = Path(__file__).resolve().parent / "kernels.rs"
 
 
 def make(crate, root):
-    """Puts the crate in `root`; its folder there is named after it, without a version."""
+    """Copies the crate to `root`, in a folder with the name of the crate without its version."""
     folder = root / "candle-kernels"
     shutil.copytree(crate, folder)
     shutil.copyfile(BUILD_SCRIPT, folder / "build.rs")

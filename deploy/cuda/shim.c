@@ -1,14 +1,16 @@
 /*
- * A CUDA library that is linked, but opened only when it is first called.
+ * Replacement for a CUDA library that opens the real library on the first call.
  *
- * Linked in the place of `libcuda` and its kin, this gives a binary that starts on machines without CUDA: it names
- * no CUDA library among those it needs. Each function of the real library has a trampoline here, which jumps to the
- * address in `addresses`; the first call looks it up. Arguments are handed on untouched, whatever they are.
+ * A binary that is linked with this instead of `libcuda` and related libraries starts on machines
+ * without CUDA, because it does not depend on any CUDA library. Each function of the real library
+ * has a trampoline here, which jumps to the address in `addresses`. The first call looks up the
+ * address. Arguments are passed on unchanged, whatever their number and types.
  *
- * Compiled once for each library. ENTRIES is a file of lines `ENTRY(index, function, absence)`, where `absence` is
- * what stands in for a function that is not to be had: `failure` returns STATUS, the library's own code for an error,
- * and `nothing` returns 0, for functions that return a pointer, a size or nothing. LIBRARY is the name the real
- * library is opened by, found as every library is: LD_LIBRARY_PATH, then the system's cache.
+ * Compiled once for each library. ENTRIES is a file of lines `ENTRY(index, function, absence)`.
+ * `absence` is called if the function cannot be found: `failure` returns STATUS, the library's
+ * status code for an error; `nothing` returns 0, for functions that return a pointer, a size or
+ * nothing. LIBRARY is the name of the real library, which the dynamic linker searches in
+ * LD_LIBRARY_PATH and the system's cache.
  */
 #if !defined(__linux__) || !defined(__x86_64__)
 #error "the trampolines are written for Linux on x86_64"
@@ -40,7 +42,7 @@ static const struct function functions[] = {
 };
 #undef ENTRY
 
-/* 0 until a function is first called. */
+/* Address of each function; 0 until its first call. */
 __attribute__((used)) static void *addresses[sizeof functions / sizeof functions[0]];
 
 static void *library;
@@ -53,7 +55,7 @@ static void open_library(void)
         fprintf(stderr, "no CUDA: %s\n", dlerror());
 }
 
-/* Where to jump to: the function, or what stands in for it. */
+/* Returns the address of a function, or of its `absence` function if it cannot be found. */
 __attribute__((used)) static void *look_up(uint32_t index)
 {
     const struct function *function = &functions[index];
@@ -87,7 +89,8 @@ __attribute__((used)) static void *look_up(uint32_t index)
 #include ENTRIES
 #undef ENTRY
 
-/* Keeps every register an argument may be in. Seven pushes after the caller's call leave the stack aligned for ours. */
+/* Saves all registers that can contain arguments. The return address and seven pushes keep the
+   stack aligned for the call of `look_up`. */
 __asm__(".pushsection .text\n"
         ".type first_call, @function\n"
         "first_call:\n"

@@ -1,8 +1,8 @@
-"""CUDA's libraries for the linker, on a machine that has none.
+"""Replacements for CUDA's libraries, for linking on a machine without CUDA.
 
-One archive for each library that `cudarc` links, made of `shim.c` and the
-names of the functions `cudarc` declares. This file owns the table of libraries
-and the reading of those names; how a call finds its function is `shim.c`'s.
+Builds one archive for each library that `cudarc` links, from `shim.c` and the names of the
+functions that `cudarc` declares. This file owns the table of libraries and reads the names.
+`shim.c` forwards the calls.
 """
 
 import re
@@ -11,41 +11,52 @@ import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-from kept import Failed
+from build_cache import BuildError
 
 SOURCE = Path(__file__).resolve().parent / "shim.c"
 
 
 class Library(NamedTuple):
-    """`module` of `cudarc` declares what `-l{name}` gives; `soname` is opened on the first call."""
+    """A library. `module` of `cudarc` declares the functions of `-l{name}`. `soname` is opened on
+    the first call.
+    """
 
     module: str
     name: str
     soname: str
-    # Type of the codes its functions return, and the one returned when it is not there.
+    # Type of its status codes, and the code that is returned if the library is missing.
     status: str
     missing: int
 
 
 LIBRARIES = (
     Library("driver", "cuda", "libcuda.so.1", "CUresult", 100),  # CUDA_ERROR_NO_DEVICE
-    Library("cublas", "cublas", "libcublas.so.13", "cublasStatus_t", 1),  # CUBLAS_STATUS_NOT_INITIALIZED
-    Library("cublaslt", "cublasLt", "libcublasLt.so.13", "cublasStatus_t", 1),  # CUBLAS_STATUS_NOT_INITIALIZED
-    Library("curand", "curand", "libcurand.so.10", "curandStatus_t", 203),  # CURAND_STATUS_INITIALIZATION_FAILED
+    Library(
+        "cublas", "cublas", "libcublas.so.13", "cublasStatus_t", 1
+    ),  # CUBLAS_STATUS_NOT_INITIALIZED
+    Library(
+        "cublaslt", "cublasLt", "libcublasLt.so.13", "cublasStatus_t", 1
+    ),  # CUBLAS_STATUS_NOT_INITIALIZED
+    Library(
+        "curand", "curand", "libcurand.so.10", "curandStatus_t", 203
+    ),  # CURAND_STATUS_INITIALIZATION_FAILED
     Library("nvrtc", "nvrtc", "libnvrtc.so.13", "nvrtcResult", 11),  # NVRTC_ERROR_INTERNAL_ERROR
 )
 
-# How `cudarc` declares a function that the linker is to find.
+# A function declared by `cudarc` that the linker must resolve.
 DECLARATION = re.compile(r'extern "C" \{\s*fn (?P<name>\w+)\([^;]*?\)(?: -> (?P<result>[^;]+))?;')
 
 
 def entries(library, cudarc):
-    """Lines of `shim.c`'s table: every function of the library, in the order of their names."""
+    """Returns the lines of the table for `shim.c`: all functions of the library, sorted by name."""
     declared = (cudarc / "src" / library.module / "sys" / "mod.rs").read_text()
     found = list(DECLARATION.finditer(declared))
     results = {function["name"]: function["result"] for function in found}
     if len(found) != declared.count('extern "C" {') or library.status not in results.values():
-        raise Failed(f"`{cudarc.name}` declares functions of {library.soname} in a way that cannot be read")
+        raise BuildError(
+            f"`{cudarc.name}` declares functions of {library.soname} in an unknown form; "
+            "adapt DECLARATION in shims.py"
+        )
     lines = []
     for index, name in enumerate(sorted(results)):
         absence = "failure" if results[name] == library.status else "nothing"
@@ -59,13 +70,17 @@ def archive(library, cudarc, folder):
         table, result = Path(scratch) / "entries.h", Path(scratch) / "shim.o"
         table.write_text(entries(library, cudarc))
         command = ["cc", "-O2", "-fPIC", "-Wall", "-Werror", "-c", str(SOURCE), "-o", str(result)]
-        command += [f'-DENTRIES="{table}"', f'-DLIBRARY="{library.soname}"', f"-DSTATUS={library.missing}"]
+        command += [
+            f'-DENTRIES="{table}"',
+            f'-DLIBRARY="{library.soname}"',
+            f"-DSTATUS={library.missing}",
+        ]
         subprocess.run(command, check=True)
         subprocess.run(["ar", "rcs", str(folder / f"lib{library.name}.a"), str(result)], check=True)
 
 
 def make(cudarc, root):
-    """Fills `root`, which `cudarc` takes for a CUDA installation of nothing but libraries."""
+    """Fills `root` such that `cudarc` accepts it as a CUDA installation with libraries only."""
     folder = root / "lib"
     folder.mkdir()
     for library in LIBRARIES:

@@ -80,13 +80,13 @@ impl DirectoryLoader {
     /// Returns whether a model can be stored under its name: nothing exists at the path, and no
     /// link leads out of the folder.
     fn has_room(&self, source: &str) -> bool {
-        let place = self.folder.join(source);
+        let path = self.folder.join(source);
         let Ok(folder) = self.folder.canonicalize() else {
             // The folder is created with its first model.
             return !self.folder.exists();
         };
-        let parent = place.parent().map(Path::canonicalize);
-        place.symlink_metadata().is_err()
+        let parent = path.parent().map(Path::canonicalize);
+        path.symlink_metadata().is_err()
             && !matches!(parent, Some(Ok(parent)) if !parent.starts_with(&folder))
     }
 }
@@ -162,8 +162,8 @@ mod tests {
     fn errors_do_not_reveal_whether_outside_paths_exist() {
         let folder = tempfile::tempdir().unwrap();
         let loader = loader(folder.path(), false);
-        let told = |source: &str| loader.find(source).unwrap_err().replace(source, "…");
-        let absent = told("missing");
+        let error_text = |source: &str| loader.find(source).unwrap_err().replace(source, "…");
+        let absent = error_text("missing");
         let outside = folder.path().join("outside").to_string_lossy().into_owned();
         let nowhere = folder.path().join("nowhere").to_string_lossy().into_owned();
         for source in [
@@ -179,15 +179,15 @@ mod tests {
             &outside,
             &nowhere,
         ] {
-            assert_eq!(told(source), absent, "{source}");
+            assert_eq!(error_text(source), absent, "{source}");
         }
-        let absent = told("org/missing");
+        let absent = error_text("org/missing");
         assert!(
             absent.contains("`ASSAY_REWARD_MODELS_FETCH=true`"),
             "{absent}"
         );
         for source in ["org/linked", "org/broken", "away/model", "away/missing"] {
-            assert_eq!(told(source), absent, "{source}");
+            assert_eq!(error_text(source), absent, "{source}");
         }
         assert!(
             loader

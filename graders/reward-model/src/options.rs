@@ -81,7 +81,7 @@ impl ModelOptions {
     /// # Errors
     /// The file does not contain an object of valid options.
     pub(crate) fn over(&self, declared: Value) -> Result<Self, LoadError> {
-        let at_fault =
+        let invalid =
             |error: serde_json::Error| LoadError::new(format!("invalid `{FILE}`: {error}"));
         let Value::Object(mut merged) = declared else {
             return Err(LoadError::new(format!(
@@ -92,6 +92,6 @@ impl ModelOptions {
         if let Ok(Value::Object(own)) = serde_json::to_value(self) {
             merged.extend(own);
         }
-        serde_json::from_value(Value::Object(merged)).map_err(at_fault)
+        serde_json::from_value(Value::Object(merged)).map_err(invalid)
     }
 }

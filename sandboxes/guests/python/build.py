@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Builds `python.wasm`, the image every Python program is graded in.
+"""Builds `python.wasm`, the image in which Python programs are graded.
 
-This file owns the order of the stages and where things are kept; each stage is
-a module beside it: `sources` (what is downloaded), `toolchain` (the compiler),
-`cpython` (what is compiled), `stdlib` (what is frozen). The result is
-`CACHE/python/RECIPE/python.wasm`, where RECIPE is the hash of this folder, and
-its path is the only line on standard output.
+This file owns the order of the stages and the layout of the cache. Each stage is a module:
+`sources` (downloads), `toolchain` (the compiler), `cpython` (compiled files), `stdlib` (frozen
+modules). The result is `CACHE/python/RECIPE/python.wasm`, where RECIPE is the hash of this folder.
+Its path is the only line on standard output.
 """
 
 import argparse
@@ -34,15 +33,24 @@ def default_cache():
 
 def arguments():
     parser = argparse.ArgumentParser(description="Build the Python guest image and print its path.")
-    cache_help = "where downloads and results are kept (default: %(default)s)"
+    cache_help = "folder for downloads and results (default: %(default)s)"
     parser.add_argument("--cache", type=Path, default=default_cache(), help=cache_help)
-    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="compilers at once (default: %(default)s)")
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=os.cpu_count() or 1,
+        help="number of concurrent compilers (default: %(default)s)",
+    )
     return parser.parse_args()
 
 
 def recipe_files():
-    """Every file of this folder that may change the image, in a fixed order."""
-    chosen = [path for path in HERE.rglob("*") if path.suffix in (".py", ".c", ".h") and "__pycache__" not in path.parts]
+    """All files of this folder that can affect the image, in a fixed order."""
+    chosen = [
+        path
+        for path in HERE.rglob("*")
+        if path.suffix in (".py", ".c", ".h") and "__pycache__" not in path.parts
+    ]
     return sorted(chosen, key=lambda path: path.relative_to(HERE).as_posix())
 
 
@@ -56,7 +64,7 @@ def recipe_hash():
 
 @contextlib.contextmanager
 def locked(folder):
-    """Holds the folder's lock: a second build waits here for the first."""
+    """Holds the lock of the folder. A concurrent build waits here."""
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as lock:
         try:
@@ -68,7 +76,7 @@ def locked(folder):
 
 
 def build(cache, jobs, result):
-    """Makes `result`, a path that appears only when the image is whole."""
+    """Builds `result`. The path appears atomically when the image is complete."""
     downloads = cache / "downloads"
     home = result.parent.parent
     for abandoned in list(home.glob("building-*")) + list(home.glob("source/unpacking-*")):

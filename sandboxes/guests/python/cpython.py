@@ -1,9 +1,9 @@
-"""What is compiled into the image, file by file.
+"""The files that are compiled into the image.
 
-There is no `configure` and no makefile: `c/pyconfig.h` says what WASI has, and
-the tables here are the parts of CPython 3.13 and of the libraries it uses.
-This file owns those tables, the compiler's flags and the two links: the host
-tool that freezes modules and the image itself.
+There is no `configure` and no makefile. `c/pyconfig.h` declares the features of WASI, and the
+tables here list the files of CPython 3.13 and of the libraries that it uses. This file owns these
+tables, the compiler flags and the two link steps: the host tool that freezes modules, and the
+image.
 """
 
 import os
@@ -12,8 +12,18 @@ import libm
 import sources
 from toolchain import GUEST, Failed, Unit, hash_of
 
-# By default clang assumes for WASI that no mathematical function sets `errno`. `complex.__pow__` and `cmath.phase` read it.
-OPTIMISE = ("-O2", "-g0", "-w", "-std=gnu11", "-fno-strict-aliasing", "-fwrapv", "-fvisibility=hidden", "-fmath-errno")
+# For WASI, clang assumes by default that mathematical functions do not set `errno`, which
+# `complex.__pow__` and `cmath.phase` read.
+OPTIMISE = (
+    "-O2",
+    "-g0",
+    "-w",
+    "-std=gnu11",
+    "-fno-strict-aliasing",
+    "-fwrapv",
+    "-fvisibility=hidden",
+    "-fmath-errno",
+)
 PYTHON_H = ("-Icpython/Include", "-Icpython/Include/internal", "-Icpython")
 CORE = OPTIMISE + PYTHON_H + ("-DPy_BUILD_CORE",)
 MODULE = OPTIMISE + PYTHON_H + ("-DPy_BUILD_CORE_BUILTIN",)
@@ -45,13 +55,13 @@ PYTHON = """
     dynload_stub
 """
 
-# Our own files in the image; `freeze.c` is the host tool's.
+# Files of this folder in the image. `freeze.c` is only part of the host tool.
 OWN = ("bisect.c", "clock.c", "guest.c", "immortal.c", "lookup.c", "malloc.c", "paths.c", "wide.c")
 
-# Modules with a C file of our own.
+# Modules whose C file is in this folder.
 OWN_MODULES = ("_bisect",)
 
-# The core calls into these modules, so the host tool needs them too.
+# The core calls these modules, so the host tool needs them as well.
 CORE_MODULES = {
     "atexit": ["atexitmodule.c"],
     "faulthandler": ["faulthandler.c"],
@@ -61,7 +71,10 @@ CORE_MODULES = {
     "_thread": ["_threadmodule.c"],
     "_typing": ["_typingmodule.c"],
     "_weakref": ["_weakref.c"],
-    "_io": [f"_io/{name}.c" for name in "_iomodule iobase fileio bytesio bufferedio textio stringio".split()],
+    "_io": [
+        f"_io/{name}.c"
+        for name in "_iomodule iobase fileio bytesio bufferedio textio stringio".split()
+    ],
 }
 
 MODULES = {
@@ -120,7 +133,7 @@ MODULES = {
     "zlib": ["zlibmodule.c"],
 }
 
-# Flags of a module's files beyond MODULE.
+# Flags for the files of a module, in addition to MODULE.
 MODULE_FLAGS = {
     "_bz2": ("-Ibzip2",),
     "_decimal": ("-Icpython/Modules/_decimal/libmpdec", "-DCONFIG_32=1", "-DANSI=1"),
@@ -135,7 +148,8 @@ MODULE_FLAGS = {
     "zlib": ("-Izlib",),
 }
 
-# Modules that live in the core: their start functions are not called PyInit_<name>, or their file is in CORE already.
+# Modules of the core: their init functions are not named PyInit_<name>, or their file is already in
+# CORE.
 EMBEDDED = {
     "marshal": "PyMarshal_Init",
     "_imp": "PyInit__imp",
@@ -190,7 +204,7 @@ XZ_FOLDERS = """
 
 
 def units(folder, names, flags=()):
-    """Units for the words of a table, `folder/<word>.c`."""
+    """Units for the names in a table: `folder/<name>.c`."""
     found = []
     for name in names.split():
         source = f"{folder}/{name}.c"
@@ -199,8 +213,14 @@ def units(folder, names, flags=()):
 
 
 def core_units():
-    """The interpreter without its path computation and frozen modules, which are ours."""
-    found = units("cpython/Parser", PARSER) + units("cpython/Objects", OBJECTS) + units("cpython/Python", PYTHON)
+    """The interpreter without its path computation and frozen modules, which this folder
+    replaces.
+    """
+    found = (
+        units("cpython/Parser", PARSER)
+        + units("cpython/Objects", OBJECTS)
+        + units("cpython/Python", PYTHON)
+    )
     return found + units("cpython/Modules", "getbuildinfo gcmodule main")
 
 
@@ -225,22 +245,26 @@ def library_units():
 
 
 def build_freezer(steps, scratch):
-    """The host tool: the interpreter's core, with nothing but `c/freeze.c` to run."""
+    """Builds the host tool: the core of the interpreter with `c/freeze.c` as its program."""
     sources.say("compiling the freezing tool")
     target = f"{sources.host()}-linux-musl"
     quick = tuple("-O1" if flag == "-O2" else flag for flag in CORE)
     objects = steps.compile_all(core_units(), target, quick)
     objects += steps.compile_all(module_units(CORE_MODULES), target, quick)
-    objects += steps.compile_all([Unit(name, own=True) for name in ("freeze.c", "paths.c", "wide.c")], target, quick)
+    objects += steps.compile_all(
+        [Unit(name, own=True) for name in ("freeze.c", "paths.c", "wide.c")], target, quick
+    )
     tool = scratch / "freeze"
-    command = [str(steps.zig), "cc", "-target", target, "-s", "-o", str(tool)] + [str(item) for item in objects]
+    command = [str(steps.zig), "cc", "-target", target, "-s", "-o", str(tool)] + [
+        str(item) for item in objects
+    ]
     steps.run(command, "linking the freezing tool")
     key = hash_of(*(item.name for item in objects))
     return tool, key
 
 
 def inittab():
-    """The C table of modules built in: `sys.builtin_module_names`."""
+    """The C table of built-in modules (`sys.builtin_module_names`)."""
     starts = dict(EMBEDDED)
     starts.update({name: f"PyInit_{name}" for name in (*CORE_MODULES, *MODULES, *OWN_MODULES)})
     lines = ['#include "Python.h"']
@@ -252,20 +276,34 @@ def inittab():
 
 
 def link_image(steps, table, scratch, output):
-    """Links the image. `table` is the object that holds the frozen modules."""
+    """Links the image. `table` is the object with the frozen modules."""
     sources.say("compiling the image")
-    # The C library is before these on the linker's line: what replaces a part of it comes first, so that
-    # no reference has taken the library's own by then.
+    # The C library precedes these objects on the linker's command line. Objects that replace a part
+    # of it come first, before any reference resolves to the library's version.
     objects = libm.objects(steps)
-    objects += steps.compile_all([Unit(name, own=True) for name in OWN] + units("cpython/Python", "thread"), GUEST, CORE)
-    objects += steps.compile_all([unit for unit in core_units() if unit.source != "cpython/Python/thread.c"], GUEST, CORE)
+    objects += steps.compile_all(
+        [Unit(name, own=True) for name in OWN] + units("cpython/Python", "thread"), GUEST, CORE
+    )
+    objects += steps.compile_all(
+        [unit for unit in core_units() if unit.source != "cpython/Python/thread.c"], GUEST, CORE
+    )
     objects += steps.compile_all(module_units(CORE_MODULES) + module_units(MODULES), GUEST, MODULE)
     objects += steps.compile_all(library_units(), GUEST, OPTIMISE)
     objects.append(generated(steps, inittab(), scratch, "inittab.c"))
     objects.append(table)
     sources.say("linking the image")
     output.parent.mkdir(parents=True)
-    command = [str(steps.zig), "cc", "-target", GUEST, "-O2", "-mexec-model=reactor", "-s", "-o", str(output)]
+    command = [
+        str(steps.zig),
+        "cc",
+        "-target",
+        GUEST,
+        "-O2",
+        "-mexec-model=reactor",
+        "-s",
+        "-o",
+        str(output),
+    ]
     command += [f"-Wl,-z,stack-size={STACK_BYTES}", f"-Wl,--initial-memory={INITIAL_MEMORY_BYTES}"]
     command += [str(item) for item in objects]
     command += ["-lwasi-emulated-signal", "-lwasi-emulated-getpid", "-lm"]
@@ -276,11 +314,26 @@ def link_image(steps, table, scratch, output):
 
 
 def generated(steps, text, scratch, name, embedded=b""):
-    """Compiles a C file made by this build; `embedded` is what it takes in with #embed."""
+    """Compiles a C file generated by this build. `embedded` is the data that it includes with
+    #embed.
+    """
     path = scratch / name
     path.write_text(text)
     flags = list(CORE)
-    key = hash_of(sources.ZIG, steps.tree.name, steps.headers, GUEST, repr(flags), name, text, embedded)
-    command = [str(steps.zig), "cc", "-target", GUEST, "-c", str(path), f"-I{steps.own}", f"--embed-dir={scratch}"]
+    key = hash_of(
+        sources.ZIG, steps.tree.name, steps.headers, GUEST, repr(flags), name, text, embedded
+    )
+    command = [
+        str(steps.zig),
+        "cc",
+        "-target",
+        GUEST,
+        "-c",
+        str(path),
+        f"-I{steps.own}",
+        f"--embed-dir={scratch}",
+    ]
     command += flags + [f"-ffile-prefix-map={scratch}=generated"]
-    return steps.kept(key, ".o", lambda out: steps.run(command + ["-o", str(out)], f"compiling {name}"))
+    return steps.kept(
+        key, ".o", lambda out: steps.run(command + ["-o", str(out)], f"compiling {name}")
+    )

@@ -1,29 +1,30 @@
-"""Fuses multiplications with the additions that take their products, as GCC does.
+"""Fuses multiplications with the additions that use their products, as GCC does.
 
-glibc for x86-64 compiles some of its functions a second time for processors
-with fused multiply-add, and those are the ones that run. The last bit of their
-results depends on which operations GCC fused, so this file does to clang's
-LLVM IR what GCC does to its own (`convert_mult_to_fma` in
-`gcc/tree-ssa-math-opts.cc`): in program order, a product is fused when every
-use of it, or of its only negation, is an addition or subtraction in the same
-basic block whose other operand is a different value. An addition that was
-fused no longer counts as an addition for the products that follow.
+glibc for x86-64 contains a second version of some functions, compiled for processors with fused
+multiply-add, and uses it on these processors. The last bit of the results depends on which
+operations GCC fused. This file therefore applies to the LLVM IR of clang what GCC does to its own
+intermediate code (`convert_mult_to_fma` in `gcc/tree-ssa-math-opts.cc`): in program order, a
+product is fused if every use of it, or of its only negation, is an addition or subtraction in the
+same basic block whose other operand is a different value. A fused addition no longer counts as an
+addition for the products that follow.
 
-Wasm has no such instruction for one number. The one for two numbers is
-`f64x2.relaxed_madd`, which rounds once if the engine is configured for
-deterministic results or the processor has such an instruction.
+WebAssembly has no such scalar instruction. The instruction for two numbers is `f64x2.relaxed_madd`,
+which rounds once if the engine is configured for deterministic results or the processor has such an
+instruction.
 """
 
 import re
 from typing import NamedTuple
 
-INSTRUCTION = re.compile(r"  (%\S+) = (fmul|fadd|fsub|fneg) contract double ([^ ,]+)(?:, ([^ ,]+))?\n")
+INSTRUCTION = re.compile(
+    r"  (%\S+) = (fmul|fadd|fsub|fneg) contract double ([^ ,]+)(?:, ([^ ,]+))?\n"
+)
 OPERATION = re.compile(r"  %\S+ = (?:fmul|fadd|fsub|fneg) ")
 FUSED = re.compile(r"(tail |notail )?call (contract )?double @llvm\.fma\.f64\(")
 NAME = re.compile(r"%[\w.]+")
 LABEL = re.compile(r"[\w.]+:")
 
-# What a fused operation becomes; it is inlined everywhere.
+# Replacement of a fused operation. It is inlined everywhere.
 DEFINITION = """
 define internal double @assay_fused(double %x, double %y, double %z) alwaysinline nounwind {
   %a = insertelement <2 x double> poison, double %x, i32 0
@@ -52,7 +53,9 @@ class Operation(NamedTuple):
 
 
 class Use(NamedTuple):
-    """An addition or subtraction (`line`) that takes a product as `operand`, through the negation at `negation` if any."""
+    """An addition or subtraction (`line`) with a product as `operand`, via the negation at
+    `negation` if any.
+    """
 
     line: int
     operand: str
@@ -60,7 +63,7 @@ class Use(NamedTuple):
 
 
 class Function:
-    """The lines of one function's body, and which of them are fused."""
+    """The lines of a function body, and which of them are fused."""
 
     def __init__(self, lines):
         self.lines = lines
@@ -82,7 +85,9 @@ class Function:
                 self.users.setdefault(name, []).append(number)
 
     def addition(self, number, operand, block, negation):
-        """The use of `operand` at line `number`, or None if it prevents the product from being fused."""
+        """The use of `operand` at line `number`, or None if it prevents the product from being
+        fused.
+        """
         operation = self.operations.get(number)
         if operation is None or number in self.fused or self.blocks[number] != block:
             return None
@@ -134,7 +139,9 @@ class Function:
         if negate_addend:
             lines.append(f"  %z.{use.line} = fneg double {z}\n")
             z = f"%z.{use.line}"
-        lines.append(f"  {addition.result} = call double @assay_fused(double {x}, double {y}, double {z})\n")
+        lines.append(
+            f"  {addition.result} = call double @assay_fused(double {x}, double {y}, double {z})\n"
+        )
         return lines
 
     def text(self):
@@ -148,7 +155,7 @@ class Function:
 
 
 def fuse(text):
-    """The module `text` with every operation fused that GCC would fuse."""
+    """Returns the module `text` with all operations fused that GCC would fuse."""
     lines = text.splitlines(keepends=True)
     result = []
     body = None

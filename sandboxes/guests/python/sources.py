@@ -1,9 +1,8 @@
-"""What the image is made from, pinned by hash, and how it is fetched.
+"""The sources of the image: pins, downloads and substitutions.
 
-Archives come from the Debian mirrors this machine is configured for, which
-keep every source of a release for years, or from their authors' release pages.
-This file owns the pins, the downloads and the unpacked source tree, and the
-few substitutions made in it; it compiles nothing.
+Archives are downloaded from the Debian mirrors configured on this machine, which keep all sources
+of a release for years, or from the release pages of their authors. This file owns the hashes of the
+archives, the downloads, the unpacked source tree and the substitutions in it. It compiles nothing.
 """
 
 import hashlib
@@ -24,23 +23,25 @@ from substitutions import LINUX, Substitution
 
 
 class Unavailable(Exception):
-    """A source could not be had, or is not the pinned one."""
+    """A source is not available, or does not match its hash."""
 
 
 def say(line):
-    """One line of progress; standard output is for the result's path."""
+    """Prints one line of progress to standard error. Standard output is reserved for the path of
+    the result.
+    """
     print(f"python.wasm: {line}", file=sys.stderr, flush=True)
 
 
 class Place(NamedTuple):
-    """One address of an archive. `pool/` addresses are inside a Debian mirror."""
+    """An address of an archive. `pool/` addresses are relative to a Debian mirror."""
 
     address: str
     sha256: str
 
 
 class Archive(NamedTuple):
-    """An archive and what is unpacked from it: everything in `used` (everything if that is empty), except `unused`."""
+    """An archive. The paths in `used` are unpacked (all if empty), except those in `unused`."""
 
     folder: str
     places: Tuple[Place, ...]
@@ -59,10 +60,21 @@ ARCHIVES = (
             Place("pool/main/p/python3.13/python3.13_3.13.5.orig.tar.xz", PYTHON),
             Place("https://www.python.org/ftp/python/3.13.5/Python-3.13.5.tar.xz", PYTHON),
         ),
-        unused=("Doc", "Lib/idlelib", "Lib/test", "Lib/tkinter", "Mac", "Misc", "PC", "PCbuild", "Tools"),
+        unused=(
+            "Doc",
+            "Lib/idlelib",
+            "Lib/test",
+            "Lib/tkinter",
+            "Mac",
+            "Misc",
+            "PC",
+            "PCbuild",
+            "Tools",
+        ),
     ),
     Archive(
-        # Debian leaves some of zlib's contrib/ out of its archive; the files compiled here are the same.
+        # Debian's archive lacks parts of contrib/. The files that are compiled here are equal in
+        # both.
         "zlib",
         (
             Place(
@@ -87,12 +99,15 @@ ARCHIVES = (
         "xz",
         (
             Place("pool/main/x/xz-utils/xz-utils_5.8.1.orig.tar.xz", XZ),
-            Place("https://github.com/tukaani-project/xz/releases/download/v5.8.1/xz-5.8.1.tar.xz", XZ),
+            Place(
+                "https://github.com/tukaani-project/xz/releases/download/v5.8.1/xz-5.8.1.tar.xz", XZ
+            ),
         ),
         unused=("doc", "po", "po4a", "tests"),
     ),
     Archive(
-        # Debian's archive lacks generated files that the release has. The files that are compiled here are equal in both.
+        # Debian's archive lacks generated files that the release has. The files that are compiled
+        # here are equal in both.
         "glibc",
         (
             Place(
@@ -173,15 +188,19 @@ def digest_of(path):
 
 
 def mirrors():
-    """Base addresses of the Debian mirrors in use, none on another system."""
+    """Base addresses of the configured Debian mirrors. Empty on other systems."""
     try:
         done = subprocess.run(
-            ["apt-get", "indextargets", "--format", "$(REPO_URI)"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            ["apt-get", "indextargets", "--format", "$(REPO_URI)"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
     except OSError:
         return []
     found = done.stdout.decode("utf-8", "replace").split()
-    return sorted({base.rstrip("/") + "/" for base in found if base.startswith(("http://", "https://"))})
+    return sorted(
+        {base.rstrip("/") + "/" for base in found if base.startswith(("http://", "https://"))}
+    )
 
 
 def addresses(place, bases):
@@ -191,7 +210,9 @@ def addresses(place, bases):
 
 
 def without_password(address):
-    """The address as it may be printed: a private mirror's may carry a password."""
+    """The address without a password, for printing: addresses of private mirrors may contain
+    one.
+    """
     parts = urllib.parse.urlsplit(address)
     return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
 
@@ -202,7 +223,7 @@ def download(address, target):
 
 
 def fetch(archive, downloads):
-    """The archive's file, from the cache or from the first place that has it."""
+    """The file of the archive, from the cache or from the first address that has it."""
     for place in archive.places:
         kept = downloads / place.sha256
         if kept.exists():
@@ -240,12 +261,19 @@ def within(path, folders):
 
 
 def extract(archive, path, target):
-    """Unpacks what is used, without the archive's own top folder."""
+    """Unpacks the used files, without the top folder of the archive."""
     with tarfile.open(path) as tar:
         for member in tar:
             inside = member.name.split("/", 1)[1] if "/" in member.name else ""
-            skipped = within(inside, archive.unused) or bool(archive.used and not within(inside, archive.used))
-            if not inside or skipped or ".." in inside.split("/") or not (member.isfile() or member.isdir()):
+            skipped = within(inside, archive.unused) or bool(
+                archive.used and not within(inside, archive.used)
+            )
+            if (
+                not inside
+                or skipped
+                or ".." in inside.split("/")
+                or not (member.isfile() or member.isdir())
+            ):
                 continue
             destination = target / inside
             if member.isdir():
@@ -271,19 +299,24 @@ def substitute(tree, change):
 
 
 def inputs_of(source):
-    """Hash of what an object depends on in the tree: the archives, and changes of headers and of its own C file. Changes of other C
-    files and of Python files do not affect it."""
-    changes = [change for change in SUBSTITUTIONS if change.path == source or not change.path.endswith((".c", ".py"))]
+    """Hash of everything in the tree on which an object depends: the archives, and changes of
+    headers and of its own C file. Changes of other C files and of Python files do not affect it.
+    """
+    changes = [
+        change
+        for change in SUBSTITUTIONS
+        if change.path == source or not change.path.endswith((".c", ".py"))
+    ]
     return hashlib.sha256(repr((ARCHIVES, changes)).encode()).hexdigest()[:24]
 
 
 def tree_hash():
-    """Names the unpacked tree: the pins of the archives and the changes made."""
+    """Hash of the unpacked tree: the hashes of the archives and the substitutions."""
     return hashlib.sha256(repr((ARCHIVES, SUBSTITUTIONS)).encode()).hexdigest()[:24]
 
 
 def unpack(home, downloads):
-    """The tree with every source in it, a folder for each archive."""
+    """Returns the source tree, with one folder for each archive."""
     tree = home / "source" / tree_hash()
     if tree.exists():
         return tree
@@ -296,7 +329,9 @@ def unpack(home, downloads):
             try:
                 extract(archive, path, partial / archive.folder)
             except tarfile.TarError as error:
-                raise Unavailable(f"cannot unpack {path}: {error}; this Python may lack its `lzma` or `zlib` module") from error
+                raise Unavailable(
+                    f"cannot unpack {path}: {error}; this Python may lack its `lzma` or `zlib` module"
+                ) from error
         for change in SUBSTITUTIONS:
             substitute(partial, change)
         os.rename(partial, tree)
@@ -313,15 +348,19 @@ ZIG_WHEELS = {
 
 
 def host():
-    """The machine this runs on, one there is a compiler for."""
-    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(platform.machine().lower(), platform.machine().lower())
+    """The architecture of this machine, which must be supported by the compiler's wheel."""
+    machine = {"amd64": "x86_64", "arm64": "aarch64"}.get(
+        platform.machine().lower(), platform.machine().lower()
+    )
     if sys.platform != "linux" or machine not in ZIG_WHEELS:
-        raise Unavailable(f"the image is built on Linux on {' or '.join(ZIG_WHEELS)}, not on {sys.platform} on {machine}")
+        raise Unavailable(
+            f"the image is built on Linux on {' or '.join(ZIG_WHEELS)}, not on {sys.platform} on {machine}"
+        )
     return machine
 
 
 def fetch_wheel(downloads):
-    """The compiler's wheel, from the package index pip is configured for."""
+    """Downloads the compiler's wheel from the package index that pip is configured for."""
     wanted = ZIG_WHEELS[host()]
     kept = downloads / wanted
     if kept.exists():
@@ -331,16 +370,25 @@ def fetch_wheel(downloads):
     with tempfile.TemporaryDirectory(prefix="wheel-", dir=downloads) as folder:
         pins = Path(folder) / "requirements.txt"
         pins.write_text(f"ziglang=={ZIG} --hash=sha256:{wanted}\n")
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--require-hashes"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--no-deps",
+            "--no-cache-dir",
+            "--require-hashes",
+        ]
         command += ["--only-binary", ":all:", "--dest", folder, "--requirement", str(pins)]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         wheels = list(Path(folder).glob("*.whl"))
         if done.returncode != 0 or len(wheels) != 1:
             output = done.stdout.decode("utf-8", "replace").strip()
             raise Unavailable(
-                f"pip could not download ziglang {ZIG}; put its wheel with sha256 {wanted} at {kept}, or mend pip:\n{output}"
+                f"pip could not download ziglang {ZIG}; put its wheel with sha256 {wanted} at {kept}, or fix pip:\n{output}"
             )
         if digest_of(wheels[0]) != wanted:
-            raise Unavailable(f"pip gave a wheel other than sha256 {wanted}")
+            raise Unavailable(f"pip downloaded a wheel with another hash than sha256 {wanted}")
         os.rename(wheels[0], kept)
     return kept

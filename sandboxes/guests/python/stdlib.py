@@ -1,8 +1,8 @@
-"""Which modules of the standard library are in the image, and in which form.
+"""Selects and freezes the modules of the standard library.
 
-Every module is compiled once, by CPython of the same version, and kept as
-marshalled code in the image's data: an import reads memory and no file. This
-file owns the choice of modules and the table they are found by.
+Every module is compiled once by CPython of the same version and stored as marshalled code in the
+data of the image, so an import reads memory and no file. This file owns the selection of modules
+and the table of frozen modules.
 """
 
 import hashlib
@@ -13,7 +13,7 @@ import cpython
 import sources
 from toolchain import Failed, hash_of
 
-# Left out, with what each would need or why it would be dead weight.
+# Omitted modules with the reason: a missing feature of the system, or no use in a sandbox.
 LEFT_OUT = {
     "antigravity": "opens a browser",
     "ctypes": "no foreign function interface in wasm",
@@ -44,7 +44,7 @@ LEFT_OUT = {
     "__phello__": "an example",
 }
 
-# The import system itself, under the names the core looks them up by.
+# The import system, under the names by which the core finds its modules.
 BOOTSTRAP = {
     "importlib._bootstrap": "_frozen_importlib",
     "importlib._bootstrap_external": "_frozen_importlib_external",
@@ -75,15 +75,23 @@ def left_out(name):
 
 
 def modules_under(root, prefix=""):
-    """Modules of a folder, by name."""
+    """The modules of a folder, sorted by name."""
     found = [Module(root, path, prefix) for path in root.rglob("*.py")]
-    kept = [module for module in found if module.name and "__pycache__" not in module.path.parts and not left_out(module.name)]
+    kept = [
+        module
+        for module in found
+        if module.name and "__pycache__" not in module.path.parts and not left_out(module.name)
+    ]
     return sorted(kept, key=lambda module: module.name)
 
 
 def chosen(tree, here):
-    """Everything that is frozen: the library, our additions to it, and the driver as `_assay`."""
-    return modules_under(tree / "cpython" / "Lib") + modules_under(here / "extra") + modules_under(here / "driver", "_assay")
+    """All modules to freeze: the library, the additions in `extra/`, and the driver as `_assay`."""
+    return (
+        modules_under(tree / "cpython" / "Lib")
+        + modules_under(here / "extra")
+        + modules_under(here / "driver", "_assay")
+    )
 
 
 def freeze_one(steps, freezer, module):
@@ -93,15 +101,23 @@ def freeze_one(steps, freezer, module):
 
     def make(out):
         command = [str(tool), module.name, str(module.path), str(out)]
-        done = subprocess.run(command, env={}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        done = subprocess.run(
+            command,
+            env={},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
         if done.returncode != 0:
-            raise Failed(f"freezing {module.name} failed:\n{done.stdout.decode('utf-8', 'replace').strip()}")
+            raise Failed(
+                f"freezing {module.name} failed:\n{done.stdout.decode('utf-8', 'replace').strip()}"
+            )
 
     return steps.kept(key, ".marshal", make).read_bytes()
 
 
 def freeze(steps, freezer, tree, here, scratch):
-    """The object that holds the frozen modules and their table."""
+    """Builds the object with the frozen modules and their table."""
     modules = chosen(tree, here)
     sources.say(f"freezing {len(modules)} modules")
     codes = steps.each(lambda module: freeze_one(steps, freezer, module), modules)
@@ -112,7 +128,7 @@ def freeze(steps, freezer, tree, here, scratch):
 
 
 def table(modules, sizes):
-    """The C file in place of CPython's `Python/frozen.c`."""
+    """The C file that replaces CPython's `Python/frozen.c`."""
     bootstrap, library, offset = [], [], 0
     for module, size in zip(modules, sizes):
         name = BOOTSTRAP.get(module.name, module.name)
@@ -122,7 +138,9 @@ def table(modules, sizes):
     return TABLE.format(
         bootstrap="\n".join(bootstrap),
         library="\n".join(library),
-        aliases="\n".join(f'    {{"{alias}", "{name}"}},' for alias, name in sorted(ALIASES.items())),
+        aliases="\n".join(
+            f'    {{"{alias}", "{name}"}},' for alias, name in sorted(ALIASES.items())
+        ),
     )
 
 

@@ -1,15 +1,17 @@
 """Changes to CPython's sources so that programs see 64-bit Linux.
 
-Pointers have 32 bits here. Wherever a program could notice, other than by the
-memory it may use, conversions are changed: lengths of ranges, bounds, native
-sizes of `struct` and `array`, error numbers. The functions are in `c/wide.c`.
+Pointers have 32 bits in the image. The substitutions change conversions wherever a program could
+notice this, apart from the size of its memory: lengths of ranges, bounds, native sizes of `struct`
+and `array`, error numbers. The functions are in `c/wide.c`.
 """
 
 from typing import NamedTuple
 
 
 class Substitution(NamedTuple):
-    """One change to source files. `old` must occur exactly `times` times in all files that the pattern `path` matches."""
+    """One change to source files. `old` must occur exactly `times` times in all files that the
+    pattern `path` matches.
+    """
 
     path: str
     reason: str

@@ -1,10 +1,9 @@
-"""The compiler, and a store of what it made.
+"""The compiler, and a store of its results.
 
-`ziglang`'s wheel holds clang, a linker and the C library of WASI for every
-host. This file owns how it is run (a fixed environment, no paths of this
-machine in its output) and the steps' store: a step's result is kept under the
-hash of all that went into it, so a killed build goes on where it was and a
-changed file costs only what depends on it.
+The wheel of `ziglang` contains clang, a linker and the C library of WASI for every host. This file
+runs it (with a fixed environment, and without paths of this machine in the output) and owns the
+store. The result of a step is stored under the hash of its inputs, so that an interrupted build
+continues where it stopped and a changed file only repeats the steps that depend on it.
 """
 
 import concurrent.futures
@@ -26,11 +25,11 @@ GUEST = "wasm32-wasi"
 
 
 class Failed(Exception):
-    """A step of the build failed; the text has the tool's own words."""
+    """A step of the build failed. The message contains the output of the tool."""
 
 
 def install(cache, downloads):
-    """The compiler's executable, unpacked from its wheel once."""
+    """Returns the executable of the compiler, which is unpacked from its wheel once."""
     folder = cache / "zig" / sources.ZIG_WHEELS[sources.host()][:24]
     if not folder.exists():
         wheel = sources.fetch_wheel(downloads)
@@ -52,7 +51,7 @@ def install(cache, downloads):
 
 
 class Unit(NamedTuple):
-    """One file to compile: `source` is relative to the tree, or the name of one of our own files."""
+    """A file to compile. `source` is relative to the tree, or the name of a file of this folder."""
 
     source: str
     flags: Tuple[str, ...] = ()
@@ -60,7 +59,7 @@ class Unit(NamedTuple):
 
 
 class Steps:
-    """Runs steps whose results are not in the store yet."""
+    """Runs the steps whose results are not in the store."""
 
     def __init__(self, store, zig, tree, own, jobs):
         self.store = store
@@ -114,13 +113,17 @@ class Steps:
         content = path.read_bytes() if unit.own else b""
         shared = list(flags) + list(unit.flags)
         inputs = sources.inputs_of(unit.source)
-        key = hash_of(sources.ZIG, inputs, self.headers, target, json.dumps(shared), unit.source, content)
+        key = hash_of(
+            sources.ZIG, inputs, self.headers, target, json.dumps(shared), unit.source, content
+        )
         command = [str(self.zig), "cc", "-target", target, "-c", str(path)] + shared
         command += [f"-I{self.own}", f"-ffile-prefix-map={self.own}=guest"]
-        return self.kept(key, ".o", lambda out: self.run(command + ["-o", str(out)], f"compiling {unit.source}"))
+        return self.kept(
+            key, ".o", lambda out: self.run(command + ["-o", str(out)], f"compiling {unit.source}")
+        )
 
     def compile_all(self, units, target, flags):
-        """Objects of `units`, in their order whatever finishes first."""
+        """Compiles `units` concurrently and returns their objects in order."""
         return self.each(lambda unit: self.compile(unit, target, flags), units)
 
     def each(self, action, items):
@@ -135,7 +138,7 @@ class Steps:
 
 
 def hash_of(*parts):
-    """One hash of several texts or byte strings, none running into the next."""
+    """One hash of several strings or byte strings, with separated parts."""
     digest = hashlib.sha256()
     for part in parts:
         data = part if isinstance(part, bytes) else part.encode()

@@ -55,7 +55,8 @@ impl Plan {
                 let last_ids = ids[ids.len().saturating_sub(LAST_IDS)..].to_vec();
                 let tokens = u32::try_from(ids.len()).unwrap_or(u32::MAX);
                 let truncated_tokens = main.sequence.truncated_tokens;
-                let mut index = |named| plan.index(named, &mut indices, &mut sequences, cache);
+                let mut index =
+                    |keyed| plan.readout_index(keyed, &mut indices, &mut sequences, cache);
                 PlannedInput {
                     main: index(main),
                     reference: reference.map(index),
@@ -69,7 +70,7 @@ impl Plan {
         (plan, sequences)
     }
 
-    fn index(
+    fn readout_index(
         &mut self,
         KeyedSequence { key, sequence }: KeyedSequence,
         indices: &mut HashMap<Hash, usize>,

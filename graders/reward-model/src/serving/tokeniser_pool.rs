@@ -50,7 +50,7 @@ impl TokeniserPool {
     /// # Errors
     /// [`ModelError::Device`] if the model panics, [`ModelError::ShuttingDown`] if the runtime is
     /// shutting down.
-    pub(super) async fn read(
+    pub(super) async fn tokenise(
         &self,
         model: &Arc<LoadedModel>,
         inputs: Vec<ModelInput>,

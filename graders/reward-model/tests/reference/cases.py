@@ -1,7 +1,7 @@
-"""What is computed: configurations as they lie beside real weights, sizes apart, and what is asked of them.
+"""The cases: configurations like those of real models, but with small sizes, and their inputs.
 
-Most configurations are written as `transformers` 4 wrote them. Those whose name ends in `-5` are written as version 5 writes them, and
-give the values of their namesake.
+Most configurations have the format of `transformers` 4. Those with a name ending in `-5` have the
+format of version 5 and must produce the same values as the case without the suffix.
 """
 
 from weights import stream
@@ -9,23 +9,34 @@ from weights import stream
 VOCABULARY = 320
 LENGTHS = (1, 2, 7, 33, 130)
 RESERVED = 20
-"""Ids below this one are special tokens, and no drawn sequence holds them."""
+"""Ids below this are special tokens, which do not occur in generated sequences."""
 
 
 def drawn(name, length):
-    """A sequence of ids that follows from a name."""
+    """A pseudo-random sequence of ids, determined by name and length."""
     return [RESERVED + int(z) % (VOCABULARY - RESERVED) for z in stream(f"{name}/{length}", length)]
 
 
 def case(name, config, reads="scalar", sequences=None, **more):
-    """One case. `reads` says what the head gives; `more` goes to the file where the key is one of its fields."""
+    """One case. `reads` selects the computation of the head. `more` contains further fields of the
+    case.
+    """
     sequences = sequences or [drawn(name.removesuffix("-5"), length) for length in LENGTHS]
-    return {"name": name, "reads": reads, "config": config, "options": {}, "sequences": sequences} | more
+    return {
+        "name": name,
+        "reads": reads,
+        "config": config,
+        "options": {},
+        "sequences": sequences,
+    } | more
 
 
 def labels(*names):
-    """How a configuration names its classes."""
-    return {"id2label": {str(i): name for i, name in enumerate(names)}, "label2id": {name: i for i, name in enumerate(names)}}
+    """The fields of a configuration that name its classes."""
+    return {
+        "id2label": {str(i): name for i, name in enumerate(names)},
+        "label2id": {name: i for i, name in enumerate(names)},
+    }
 
 
 ONE = labels("LABEL_0")
@@ -53,28 +64,65 @@ def decoder(architecture, kind, **more):
 
 
 def newer(config, **more):
-    """A configuration as version 5 writes it: the base of the rotation among its other parameters, and another name for the type."""
-    moved = {key: value for key, value in config.items() if key not in ("rope_theta", "rope_scaling", "torch_dtype")}
-    rope = {"rope_theta": config["rope_theta"], "rope_type": "default"} | (config.get("rope_scaling") or {})
-    return moved | {"dtype": "float32", "rope_parameters": rope, "transformers_version": "5.23.0"} | more
+    """Converts a configuration to the format of version 5: rotary parameters in one object, and
+    `dtype` instead of `torch_dtype`.
+    """
+    moved = {
+        key: value
+        for key, value in config.items()
+        if key not in ("rope_theta", "rope_scaling", "torch_dtype")
+    }
+    rope = {"rope_theta": config["rope_theta"], "rope_type": "default"} | (
+        config.get("rope_scaling") or {}
+    )
+    return (
+        moved
+        | {"dtype": "float32", "rope_parameters": rope, "transformers_version": "5.23.0"}
+        | more
+    )
 
 
 def llama(architecture="LlamaForSequenceClassification", **more):
-    return decoder(architecture, "llama", **{"bos_token_id": 1, "eos_token_id": 2, "attention_bias": False, "mlp_bias": False, **more})
+    return decoder(
+        architecture,
+        "llama",
+        **{
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+            "attention_bias": False,
+            "mlp_bias": False,
+            **more,
+        },
+    )
 
 
 def qwen2(architecture="Qwen2ForSequenceClassification", **more):
-    defaults = {"rope_theta": 1000000.0, "sliding_window": 4096, "use_sliding_window": False, "max_window_layers": 2}
+    defaults = {
+        "rope_theta": 1000000.0,
+        "sliding_window": 4096,
+        "use_sliding_window": False,
+        "max_window_layers": 2,
+    }
     return decoder(architecture, "qwen2", **{**defaults, **more})
 
 
 def qwen3(**more):
-    defaults = {"rope_theta": 1000000.0, "head_dim": 16, "attention_bias": False, "use_sliding_window": False, "sliding_window": None}
+    defaults = {
+        "rope_theta": 1000000.0,
+        "head_dim": 16,
+        "attention_bias": False,
+        "use_sliding_window": False,
+        "sliding_window": None,
+    }
     return decoder("Qwen3ForSequenceClassification", "qwen3", **{**defaults, **more})
 
 
 def mistral(**more):
-    return decoder("MistralForSequenceClassification", "mistral", **{"bos_token_id": 1, "eos_token_id": 2, **ONE, **more})
+    return decoder(
+        "MistralForSequenceClassification",
+        "mistral",
+        **{"bos_token_id": 1, "eos_token_id": 2, **ONE, **more},
+    )
 
 
 LLAMA3 = {
@@ -85,7 +133,9 @@ LLAMA3 = {
     "rope_type": "llama3",
 }
 BUCKETED = llama(rope_theta=500000.0, rope_scaling=LLAMA3, max_position_embeddings=512, **ONE)
-LAYERED = qwen2(num_hidden_layers=3, use_sliding_window=True, sliding_window=16, max_window_layers=1, **ONE)
+LAYERED = qwen2(
+    num_hidden_layers=3, use_sliding_window=True, sliding_window=16, max_window_layers=1, **ONE
+)
 
 DECODERS = [
     case("llama", llama(**ONE)),
@@ -100,7 +150,10 @@ DECODERS = [
     case("llama-two-classes", llama(), "classes"),
     case("qwen2", qwen2(**ONE)),
     case("qwen2-window", LAYERED),
-    case("qwen2-window-5", newer(LAYERED, layer_types=["full_attention", "sliding_attention", "sliding_attention"])),
+    case(
+        "qwen2-window-5",
+        newer(LAYERED, layer_types=["full_attention", "sliding_attention", "sliding_attention"]),
+    ),
     case("qwen2-window-unused", qwen2(sliding_window=8, max_window_layers=0, **ONE)),
     case(
         "qwen2-layer-types",
@@ -143,8 +196,15 @@ STEPPED = [
     drawn("steps", 40) + [STEP] + drawn("steps", 3) + [STEP] + drawn("steps", 21) + [STEP],
     [STEP, STEP] + drawn("steps", 8),
 ]
-STEPS = {"options": {"step_token": "<extra_0>"}, "tokens": {"<extra_0>": STEP}, "sequences": STEPPED}
-LABELS = {"options": {"labels": ["A", "B", "C"], "positive": ["A"]}, "tokens": {"A": 31, "B": 32, "C": 150}}
+STEPS = {
+    "options": {"step_token": "<extra_0>"},
+    "tokens": {"<extra_0>": STEP},
+    "sequences": STEPPED,
+}
+LABELS = {
+    "options": {"labels": ["A", "B", "C"], "positive": ["A"]},
+    "tokens": {"A": 31, "B": 32, "C": 150},
+}
 V_HEAD = {"tensors": {"score.weight": "v_head.summary.weight", "score.bias": "v_head.summary.bias"}}
 VALUE_HEAD = {"tensors": {"score.weight": "value_head.weight"}}
 REGRESSION = {"tensors": {"score.weight": "regression_head.weight"}}
@@ -156,9 +216,18 @@ HEADS = [
     case("labels", qwen2("Qwen2ForCausalLM"), "labels", **LABELS),
     case("labels-tied", qwen2("Qwen2ForCausalLM", tie_word_embeddings=True), "labels", **LABELS),
     case("head-v-head", llama("LlamaForCausalLM"), "linear", bias=True, options=V_HEAD),
-    case("head-value-head", llama("RewardModel", value_head_prefix="value_head"), "linear", options=VALUE_HEAD),
+    case(
+        "head-value-head",
+        llama("RewardModel", value_head_prefix="value_head"),
+        "linear",
+        options=VALUE_HEAD,
+    ),
     case("head-regression", llama("LlamaRewardModel"), "linear", options=REGRESSION),
-    case("openrlhf", llama("RewardModel", value_head_prefix="score", normalize_reward=True, mean=0.25, std=1.75), "linear"),
+    case(
+        "openrlhf",
+        llama("RewardModel", value_head_prefix="score", normalize_reward=True, mean=0.25, std=1.75),
+        "linear",
+    ),
 ]
 
 
@@ -216,11 +285,24 @@ def modernbert(architecture="ModernBertForSequenceClassification", **more):
 
 
 def modernbert_newer(config):
-    """As version 5 writes it: a type and a rotation for each kind of layer."""
-    left = ("global_attn_every_n_layers", "global_rope_theta", "local_rope_theta", "layer_norm_eps", "torch_dtype")
+    """Converts a configuration to the format of version 5, with a type and rotary parameters for
+    each layer type.
+    """
+    left = (
+        "global_attn_every_n_layers",
+        "global_rope_theta",
+        "local_rope_theta",
+        "layer_norm_eps",
+        "torch_dtype",
+    )
     return {key: value for key, value in config.items() if key not in left} | {
         "dtype": "float32",
-        "layer_types": ["full_attention", "sliding_attention", "sliding_attention", "full_attention"],
+        "layer_types": [
+            "full_attention",
+            "sliding_attention",
+            "sliding_attention",
+            "full_attention",
+        ],
         "rope_parameters": {
             "full_attention": {"rope_theta": config["global_rope_theta"], "rope_type": "default"},
             "sliding_attention": {"rope_theta": config["local_rope_theta"], "rope_type": "default"},
@@ -229,21 +311,39 @@ def modernbert_newer(config):
     }
 
 
-PAIR = [[3, *drawn("pair", 4), 4, *drawn("pair", 3), 4], [3, *drawn("pair", 60), 4, *drawn("pair", 30), 4]]
+PAIR = [
+    [3, *drawn("pair", 4), 4, *drawn("pair", 3), 4],
+    [3, *drawn("pair", 60), 4, *drawn("pair", 30), 4],
+]
 SECONDS = {"sequences": PAIR, "second": [6, 62]}
 MEAN = {"pooling": "mean"}
 
 ENCODERS = [
     case("bert-embedding", bert("BertModel"), "embedding", options=MEAN),
     case("bert", bert("BertForSequenceClassification", **ONE), "encoder"),
-    case("bert-two-classes", bert("BertForSequenceClassification", layer_norm_eps=1e-3), "encoder-classes"),
+    case(
+        "bert-two-classes",
+        bert("BertForSequenceClassification", layer_norm_eps=1e-3),
+        "encoder-classes",
+    ),
     case("bert-pair", bert("BertForSequenceClassification", **ONE), "encoder", **SECONDS),
     case("modernbert", modernbert(**ONE), "encoder"),
     case("modernbert-5", modernbert_newer(modernbert(**ONE)), "encoder"),
-    case("modernbert-mean", modernbert(classifier_pooling="mean", **labels("bad", "fair", "good")), "encoder-classes"),
+    case(
+        "modernbert-mean",
+        modernbert(classifier_pooling="mean", **labels("bad", "fair", "good")),
+        "encoder-classes",
+    ),
     case(
         "modernbert-biases",
-        modernbert(attention_bias=True, mlp_bias=True, norm_bias=True, classifier_bias=True, norm_eps=1e-3, **ONE),
+        modernbert(
+            attention_bias=True,
+            mlp_bias=True,
+            norm_bias=True,
+            classifier_bias=True,
+            norm_eps=1e-3,
+            **ONE,
+        ),
         "encoder",
     ),
     case("modernbert-embedding", modernbert("ModernBertModel"), "embedding", options=MEAN),

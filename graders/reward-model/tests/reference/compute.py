@@ -1,7 +1,9 @@
-"""What `transformers` says of a case, in f32 on a CPU with plain ("eager") attention, each sequence alone and without padding.
+"""Computes cases with `transformers`, in f32 on a CPU with "eager" attention, each sequence alone
+and without padding.
 
-Bodies and heads that `transformers` has are loaded by it from a directory with the case's weights, so that names, ties and defaults
-are read as it reads them. Heads it does not have are the few operations written out here.
+Backbones and heads that `transformers` implements are loaded from a directory with the weights of
+the case, so that names, tied weights and defaults are interpreted by `transformers`. Other heads
+are implemented here.
 """
 
 import tempfile
@@ -16,28 +18,39 @@ torch.set_grad_enabled(False)
 
 
 def loaded(kind, directory, **more):
-    """A model of a directory, and the names in its file that it did not use. A tensor it did not find is an error."""
+    """Loads a model and returns it with the names of unused tensors. A missing tensor is an
+    error.
+    """
     model, about = getattr(transformers, kind).from_pretrained(
-        directory, dtype=torch.float32, attn_implementation="eager", output_loading_info=True, **more
+        directory,
+        dtype=torch.float32,
+        attn_implementation="eager",
+        output_loading_info=True,
+        **more,
     )
     missing = [key for key in about["missing_keys"] if not key.startswith("pooler.")]
     assert not missing and not about["mismatched_keys"], about
     return model.eval(), set(about["unexpected_keys"])
 
 
-def body(case, directory):
-    """The hidden states of each sequence, for heads computed here."""
+def hidden_states(case, directory):
+    """The hidden states of each sequence, for heads implemented here."""
     model, unused = loaded("AutoModel", directory)
     assert unused <= set(head_shapes(case)) | {"lm_head.weight"}, unused
     return [model(torch.tensor([ids])).last_hidden_state[0] for ids in case["sequences"]]
 
 
 def head_shapes(case):
-    """Names and shapes of the tensors of a head computed here."""
+    """Names and shapes of the tensors of a head implemented here."""
     hidden, reads = case["config"]["hidden_size"], case["reads"]
     if reads == "mlp":
         n = case["outputs"]
-        return {"score.0.weight": [hidden, hidden], "score.0.bias": [hidden], "score.2.weight": [n, hidden], "score.2.bias": [n]}
+        return {
+            "score.0.weight": [hidden, hidden],
+            "score.0.bias": [hidden],
+            "score.2.weight": [n, hidden],
+            "score.2.bias": [n],
+        }
     if reads == "linear":
         name = head_name(case)
         return {f"{name}.weight": [1, hidden]} | ({f"{name}.bias": [1]} if case.get("bias") else {})
@@ -45,27 +58,37 @@ def head_shapes(case):
 
 
 def head_name(case):
-    """What a linear head is called: as the options say, or the configuration, as OpenRLHF writes it."""
+    """The name of a linear head, from the options or from the configuration as OpenRLHF writes
+    it.
+    """
     named = case["options"].get("tensors", {}).get("score.weight")
     return named.removesuffix(".weight") if named else case["config"]["value_head_prefix"]
 
 
 def shapes(case):
-    """Names and shapes of a case's tensors, as its file has them: a tied head is not stored."""
+    """Names and shapes of the stored tensors of a case. A tied head is not stored."""
     config = case["config"]
     with tempfile.TemporaryDirectory() as directory:
         write(case | {"tensors": {}}, directory)
         read = transformers.AutoConfig.from_pretrained(directory)
     kind = config["architectures"][0]
-    model = getattr(transformers, kind)(read) if hasattr(transformers, kind) else transformers.AutoModel.from_config(read)
+    model = (
+        getattr(transformers, kind)(read)
+        if hasattr(transformers, kind)
+        else transformers.AutoModel.from_config(read)
+    )
     prefix = "" if hasattr(transformers, kind) else "model."
     tied = getattr(model, "all_tied_weights_keys", None) or {}
-    found = {prefix + name: list(value.shape) for name, value in model.state_dict().items() if name not in tied}
+    found = {
+        prefix + name: list(value.shape)
+        for name, value in model.state_dict().items()
+        if name not in tied
+    }
     return found | head_shapes(case)
 
 
 def rows(case):
-    """The rows that are read of each sequence, or `mean`."""
+    """The rows that the head reads of each sequence, or `mean`."""
     pooling = case["options"].get("pooling") or case["config"].get("classifier_pooling")
     if case["config"]["model_type"] == "bert" and case["reads"] != "embedding":
         pooling = "cls"
@@ -81,56 +104,73 @@ def row(case, pooling, ids):
         return "mean"
     if pooling == "cls":
         return [0]
-    if pooling == "hf_nonpad":  # the last that is no padding; the first where all are
+    if pooling == "hf_nonpad":  # the last token that is not padding, or the first
         return [max((at for at, token in enumerate(ids) if token != pad), default=0)]
-    if pooling == "first_pad":  # the one before the first padding, counted from the end where that is none
+    if pooling == "first_pad":  # the token before the first padding; index -1 wraps
         return [((ids.index(pad) if pad in ids else 0) - 1) % len(ids)]
     return [len(ids) - 1]
 
 
 def classified(case, directory):
-    """Logits by a decoder with a head that `transformers` has, at the row that it chooses itself, or another."""
+    """Logits of a decoder with a head of `transformers`, at the rows of the case."""
     model, unused = loaded("AutoModelForSequenceClassification", directory)
     assert not unused, unused
     given = [torch.tensor([ids]) for ids in case["sequences"]]
-    chosen = [model.score(model.model(ids).last_hidden_state[0, at[0]]) for ids, at in zip(given, rows(case))]
-    if case["options"].get("pooling") == "first_pad":  # as it chose before version 4.49
+    chosen = [
+        model.score(model.model(ids).last_hidden_state[0, at[0]])
+        for ids, at in zip(given, rows(case))
+    ]
+    if case["options"].get("pooling") == "first_pad":  # the rule of `transformers` before 4.49
         return chosen
     if case["options"].get("pooling") == "last":
         model.config.pad_token_id = None
     outputs = [model(ids).logits[0] for ids in given]
-    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(outputs, chosen)), case["name"]
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(outputs, chosen)), case[
+        "name"
+    ]
     return outputs
 
 
 def encoded(case, directory):
-    """Logits by an encoder with the head that `transformers` has."""
+    """Logits of an encoder with a head of `transformers`."""
     model, unused = loaded("AutoModelForSequenceClassification", directory)
     assert not unused, unused
     seconds = case.get("second") or [len(ids) for ids in case["sequences"]]
-    types = [[int(at >= second) for at in range(len(ids))] for ids, second in zip(case["sequences"], seconds)]
+    types = [
+        [int(at >= second) for at in range(len(ids))]
+        for ids, second in zip(case["sequences"], seconds)
+    ]
     typed = case["config"].get("type_vocab_size")
     given = [{"token_type_ids": torch.tensor([one])} if typed else {} for one in types]
-    return [model(torch.tensor([ids]), **more).logits[0] for ids, more in zip(case["sequences"], given)]
+    return [
+        model(torch.tensor([ids]), **more).logits[0] for ids, more in zip(case["sequences"], given)
+    ]
 
 
 def linear(case, states, name, with_bias):
-    """A linear layer of the case's weights."""
+    """Applies a linear layer with the weights of the case."""
     weight = torch.from_numpy(tensor(f"{name}.weight", case["tensors"][f"{name}.weight"]))
-    bias = torch.from_numpy(tensor(f"{name}.bias", case["tensors"][f"{name}.bias"])) if with_bias else None
+    bias = (
+        torch.from_numpy(tensor(f"{name}.bias", case["tensors"][f"{name}.bias"]))
+        if with_bias
+        else None
+    )
     return torch.nn.functional.linear(states, weight, bias)
 
 
 def headed(case, directory):
-    """The output of a head computed here, at the case's rows."""
-    picked = [states[at] for states, at in zip(body(case, directory), rows(case))]
+    """The outputs of a head implemented here, at the rows of the case."""
+    picked = [states[at] for states, at in zip(hidden_states(case, directory), rows(case))]
     if case["reads"] == "linear":
         return [linear(case, states, head_name(case), case.get("bias", False)) for states in picked]
-    return [linear(case, linear(case, states, "score.0", True).relu(), "score.2", True) for states in picked]
+    return [
+        linear(case, linear(case, states, "score.0", True).relu(), "score.2", True)
+        for states in picked
+    ]
 
 
 def expected(case):
-    """What is expected of each sequence."""
+    """The expected outputs of each sequence."""
     with tempfile.TemporaryDirectory() as directory:
         write(case, directory)
         return [rounded(one) for one in READS[case["reads"]](case, directory)]
@@ -165,18 +205,26 @@ def single(case, directory):
 def tokens(case, directory):
     model, unused = loaded("AutoModelForTokenClassification", directory)
     assert not unused, unused
-    return good_steps([model(torch.tensor([ids])).logits[0][at] for ids, at in zip(case["sequences"], rows(case))])
+    return good_steps(
+        [model(torch.tensor([ids])).logits[0][at] for ids, at in zip(case["sequences"], rows(case))]
+    )
 
 
 def answers(case, directory):
     model, unused = loaded("AutoModelForCausalLM", directory)
     assert not unused, unused
     ids = [case["tokens"][label] for label in case["options"]["labels"]]
-    return [{"labels": model(torch.tensor([one])).logits[0, -1, ids].softmax(-1)} for one in case["sequences"]]
+    return [
+        {"labels": model(torch.tensor([one])).logits[0, -1, ids].softmax(-1)}
+        for one in case["sequences"]
+    ]
 
 
 def embedding(case, directory):
-    return [{"embedding": torch.nn.functional.normalize(states.mean(0), dim=-1)} for states in body(case, directory)]
+    return [
+        {"embedding": torch.nn.functional.normalize(states.mean(0), dim=-1)}
+        for states in hidden_states(case, directory)
+    ]
 
 
 READS = {
@@ -193,7 +241,7 @@ READS = {
 
 
 def rounded(one):
-    """A reading in numbers of the fewest digits that give the same f32 again."""
+    """Rounds outputs to the fewest digits that represent the same f32."""
     return {key: digits(value.numpy()) for key, value in one.items()}
 
 

@@ -1,4 +1,4 @@
-"""Texts: what the small tokenizers are trained on, and what they are asked to split."""
+"""Texts on which the small tokenizers are trained, and texts to tokenise."""
 
 CORPUS = """\
 A reward model reads a question and an answer and gives one number. The number says how good the answer is, and nothing says it better
@@ -39,7 +39,7 @@ STRINGS = [
     "don't I'll WE'VE they'D it's 'tis",
     "1234567890123456789012345678901234567890",
     "3.14159 1,000,000 -5e-10 0x1F ½ ²³ ٣٤٥",
-    "x=3;y=x**2\nprint(f\"{y!r}\")  # ok?",
+    'x=3;y=x**2\nprint(f"{y!r}")  # ok?',
     "\\boxed{\\frac{1}{2}} $\\sqrt{2}$",
     "<b>&amp;</b> <!-- c -->",
     "!!!???...---___***",

@@ -1,4 +1,6 @@
-"""What `transformers` makes of texts and conversations: token ids, for each small tokenizer."""
+"""Computes the token ids of texts and conversations with `transformers`, for each small
+tokenizer.
+"""
 
 import datetime
 import json
@@ -14,14 +16,14 @@ from texts import PAIRS, STRINGS
 from trained import write_all
 
 LONGEST = 300
-"""Longer lists of ids are given by their count and FNV-1a-64 over the ids as 32-bit little-endian numbers."""
+"""Longer lists of ids are represented by their count and FNV-1a-64 (see make.py)."""
 
 TODAY = datetime.datetime(2024, 7, 26)
-"""The day that templates are told."""
+"""The date that templates see."""
 
 
 class Frozen(datetime.datetime):
-    """A clock that stands."""
+    """A clock that always returns the same time."""
 
     @classmethod
     def now(cls, tz=None):
@@ -29,12 +31,12 @@ class Frozen(datetime.datetime):
 
 
 def freeze():
-    """Has templates told the same day for ever."""
+    """Makes templates see a fixed date."""
     chat_template_utils.datetime = Frozen
 
 
 def short(ids):
-    """The ids, or what tells a long list from others."""
+    """The ids, or count and hash of a long list."""
     if len(ids) <= LONGEST:
         return ids
     value = 0xCBF29CE484222325
@@ -44,23 +46,26 @@ def short(ids):
 
 
 def rendered(tokenizer, messages):
-    """Text and ids of a conversation, or what the template says against it."""
+    """Text and ids of a conversation, or the error of the template."""
     try:
         text = tokenizer.apply_chat_template(messages, tokenize=False)
         plain, opened = (
-            tokenizer.apply_chat_template(messages, add_generation_prompt=opens, return_dict=False) for opens in (False, True)
+            tokenizer.apply_chat_template(messages, add_generation_prompt=opens, return_dict=False)
+            for opens in (False, True)
         )
-    except Exception as problem:  # whatever Jinja or the template raises
+    except Exception as problem:  # any exception of Jinja or the template
         return {"error": str(problem)}
     return {"text": text, "ids": short(plain), "opened": short(opened)}
 
 
-def told(name, directory):
-    """Everything about one tokenizer."""
+def reference_values(name, directory):
+    """All reference values of one tokenizer."""
     tokenizer = transformers.AutoTokenizer.from_pretrained(directory)
     file = Tokenizer.from_file(str(directory / "tokenizer.json"))
     texts = [tokenizer(text)["input_ids"] for text in STRINGS]
-    assert texts == [file.encode(text).ids for text in STRINGS], f"{name} is not read as it is written"
+    assert texts == [file.encode(text).ids for text in STRINGS], (
+        f"{name} is loaded differently from its file"
+    )
     pairs = [tokenizer(*pair, return_token_type_ids=True) for pair in PAIRS]
     found = {
         "texts": [short(ids) for ids in texts],
@@ -70,18 +75,35 @@ def told(name, directory):
     if found["bare"] == found["texts"]:
         del found["bare"]
     if tokenizer.chat_template:
-        found["conversations"] = {key: rendered(tokenizer, messages) for key, messages in CONVERSATIONS.items()}
+        found["conversations"] = {
+            key: rendered(tokenizer, messages) for key, messages in CONVERSATIONS.items()
+        }
     return found
 
 
 def write_tokens(path):
-    """Writes the tokenizers and what they give."""
+    """Writes the tokenizers and their reference values."""
     freeze()
     directories = write_all()
     made_by = {"tokenizers": tokenizers.__version__, "transformers": transformers.__version__}
-    parts = {"made_by": made_by, "today": TODAY.date().isoformat(), "strings": STRINGS, "pairs": PAIRS, "conversations": CONVERSATIONS}
-    parts["tokenizers"] = {name: told(name, directory) for name, directory in directories.items()}
-    lines = [f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}" for key, value in parts.items() if key != "tokenizers"]
-    each = [f"{json.dumps(name)}: {json.dumps(value, separators=(',', ':'))}" for name, value in parts["tokenizers"].items()]
+    parts = {
+        "made_by": made_by,
+        "today": TODAY.date().isoformat(),
+        "strings": STRINGS,
+        "pairs": PAIRS,
+        "conversations": CONVERSATIONS,
+    }
+    parts["tokenizers"] = {
+        name: reference_values(name, directory) for name, directory in directories.items()
+    }
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
+        for key, value in parts.items()
+        if key != "tokenizers"
+    ]
+    each = [
+        f"{json.dumps(name)}: {json.dumps(value, separators=(',', ':'))}"
+        for name, value in parts["tokenizers"].items()
+    ]
     lines.append('"tokenizers": {\n' + ",\n".join(each) + "\n}")
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")

@@ -1,8 +1,8 @@
-"""Weights that every language computes alike, so that none are stored.
+"""Synthetic weights that can be computed in any language, so that none need to be stored.
 
-A tensor's values follow from its name and shape. The seed is FNV-1a-64 over the UTF-8 bytes of the name (offset basis
-0xcbf29ce484222325, prime 0x100000001b3). Value i, in row-major order, comes from the SplitMix64 output for the state
-seed + (i + 1) * 0x9E3779B97F4A7C15, modulo 2^64:
+The values of a tensor depend on its name and shape. The seed is FNV-1a-64 over the UTF-8 bytes of
+the name (offset basis 0xcbf29ce484222325, prime 0x100000001b3). Value i, in row-major order, is
+computed from the SplitMix64 output for the state seed + (i + 1) * 0x9E3779B97F4A7C15, modulo 2^64:
 
     z = state
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
@@ -11,13 +11,13 @@ seed + (i + 1) * 0x9E3779B97F4A7C15, modulo 2^64:
     u = f32(z >> 40) / 2^24 - 0.5
     value = u * a + b
 
-The first three lines of u are exact; the product and the sum are rounded to f32 one after the other. The first rule that applies
-gives a and b:
+u is exact. The product and the sum are each rounded to f32. The first rule that applies defines a
+and b:
 
-    one dimension, the name ends in `.weight` and holds "norm" in any case    a = 0.4    b = 1
-    one dimension                                                             a = 0.2    b = 0
-    the name holds "embed"                                                    a = 1      b = 0
-    any other                             a = sqrt(12) / sqrt(last dimension), in f64, rounded to f32, b = 0
+    one dimension, name ends with `.weight`, contains "norm" (any case)    a = 0.4    b = 1
+    one dimension                                                          a = 0.2    b = 0
+    name contains "embed"                                                  a = 1      b = 0
+    any other    a = sqrt(12) / sqrt(last dimension), in f64, rounded to f32    b = 0
 """
 
 import json
@@ -27,11 +27,13 @@ import pathlib
 import numpy
 from safetensors.numpy import save_file
 
-ADVANCE, FIRST, SECOND = (numpy.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+ADVANCE, FIRST, SECOND = (
+    numpy.uint64(x) for x in (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)
+)
 
 
 def fnv(text):
-    """FNV-1a-64 of a text's UTF-8 bytes."""
+    """FNV-1a-64 of the UTF-8 bytes of a text."""
     value = 0xCBF29CE484222325
     for byte in text.encode():
         value = ((value ^ byte) * 0x100000001B3) % 2**64
@@ -39,7 +41,7 @@ def fnv(text):
 
 
 def stream(name, count):
-    """The first `count` outputs of a name's generator, as unsigned 64-bit integers."""
+    """The first `count` outputs of the generator of a name, as unsigned 64-bit integers."""
     with numpy.errstate(over="ignore"):
         z = numpy.uint64(fnv(name)) + numpy.arange(1, count + 1, dtype=numpy.uint64) * ADVANCE
         z = (z ^ (z >> numpy.uint64(30))) * FIRST
@@ -55,14 +57,16 @@ def scale(name, shape):
 
 
 def tensor(name, shape):
-    """The tensor of a name and shape, in f32."""
+    """The tensor with this name and shape, in f32."""
     a, b = (numpy.float32(x) for x in scale(name, shape))
-    u = (stream(name, math.prod(shape)) >> numpy.uint64(40)).astype(numpy.float32) / numpy.float32(2**24) - numpy.float32(0.5)
+    u = (stream(name, math.prod(shape)) >> numpy.uint64(40)).astype(numpy.float32) / numpy.float32(
+        2**24
+    ) - numpy.float32(0.5)
     return (u * a + b).reshape(shape)
 
 
 def write(case, directory):
-    """Writes a case's model as a directory that `transformers` loads: configuration and weights."""
+    """Writes configuration and weights of a case as a directory for `transformers`."""
     directory = pathlib.Path(directory)
     (directory / "config.json").write_text(json.dumps(case["config"]))
     tensors = {name: tensor(name, shape) for name, shape in case["tensors"].items()}

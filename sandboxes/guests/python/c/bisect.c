@@ -8,7 +8,7 @@
 
 enum side { LEFT, RIGHT };
 
-/* The arguments of every function. */
+/* The arguments of all functions of the module. */
 struct search {
     PyObject *sequence;
     PyObject *item;
@@ -29,7 +29,7 @@ static int read_arguments(PyObject *const *args, Py_ssize_t count, PyObject *key
     }
     Py_ssize_t optional = count + (keywords ? PyTuple_GET_SIZE(keywords) : 0) - 2;
     *search = (struct search){.sequence = given[0], .item = given[1], .key = Py_None, .hi = -1};
-    /* There may be nothing to read after the last argument that was given. */
+    /* `given` may end after the last argument that was passed. */
     if (optional && given[2]) {
         search->lo = assay_as_int64(given[2], PyExc_OverflowError);
         if (search->lo == -1 && PyErr_Occurred()) {
@@ -65,7 +65,7 @@ static PyObject *at(PyObject *sequence, long long place)
     return item;
 }
 
-/* `left < right`: 1, 0, or -1 with an exception. */
+/* Returns `left < right` as 1 or 0, or -1 with an exception. */
 static int is_less(PyObject *left, PyObject *right)
 {
     richcmpfunc compare = Py_TYPE(left)->tp_richcompare;
@@ -86,7 +86,7 @@ static int is_less(PyObject *left, PyObject *right)
     return PyObject_RichCompareBool(left, right, Py_LT);
 }
 
-/* Whether the index for `item` is after `place`; -1 with an exception. */
+/* Returns whether the index for `item` is after `place`, or -1 with an exception. */
 static int is_behind(const struct search *search, PyObject *item, enum side side, long long place)
 {
     PyObject *there = at(search->sequence, place);
@@ -101,7 +101,7 @@ static int is_behind(const struct search *search, PyObject *item, enum side side
     return less < 0 || side == LEFT ? less : !less;
 }
 
-/* The index for `item`, or -1 with an exception. */
+/* Returns the index for `item`, or -1 with an exception. */
 static long long find(const struct search *search, PyObject *item, enum side side)
 {
     long long lo = search->lo, hi = search->hi;

@@ -1,6 +1,6 @@
-/* Processor time, which WASI does not have: the host's monotonic clock as it
- * is. The C library would subtract the time of its own start, which is before
- * the snapshot and on another run's clock.
+/* Processor time, which WASI lacks: the value of the host's monotonic clock.
+ * The C library would subtract the time at which it started, which is before
+ * the snapshot and belongs to the clock of another run.
  */
 #include "pyconfig.h"
 

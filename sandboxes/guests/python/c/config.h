@@ -1,5 +1,5 @@
-/* How liblzma (xz) is built: every filter and check, one thread. It includes
- * this header by the name its own `configure` would give it. */
+/* Configuration of liblzma (xz): all filters and checks, one thread. The
+ * library includes this header under the name that its `configure` generates. */
 #define ASSUME_RAM 128
 #define HAVE_CHECK_CRC32 1
 #define HAVE_CHECK_CRC64 1

@@ -1,6 +1,6 @@
 /* The host tool `freeze NAME SOURCE OUTPUT`: compiles a module as
- * `<frozen NAME>` and writes its marshalled code. It is CPython's core with no
- * library at all, so what it writes depends on the source alone.
+ * `<frozen NAME>` and writes its marshalled code. It consists of the core of
+ * CPython without any library, so its output depends only on the source.
  */
 #include "Python.h"
 #include "marshal.h"

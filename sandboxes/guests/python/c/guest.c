@@ -1,5 +1,6 @@
-/* The image's edge: what the host calls, and the one thing the image asks of
- * the host. Everything else is Python, in the frozen package `_assay`.
+/* The interface of the image: the functions that the host calls, and the
+ * functions that the image imports from the host. Everything else is Python
+ * code in the frozen package `_assay`.
  *
  * The host calls `_initialize` and `initialize` once, before the snapshot.
  * Then, for each request, it calls `allocate`, writes the request there, and
@@ -16,7 +17,7 @@
 
 enum { FINE = 0, RAISED = 1 };
 
-/* Sends a message to the host and says how long its answer is. */
+/* Sends a message to the host and returns the length of its answer. */
 IMPORT(exchange) uint32_t host_exchange(const char *message, uint32_t length);
 
 /* Copies the answer to the last message to `target`. */
@@ -25,7 +26,7 @@ IMPORT(fetch) void host_fetch(char *target);
 /* In `immortal.c`. */
 extern void assay_make_immortal(void);
 
-/* The C library's, in no header of its own. */
+/* A function of the C library that no header declares. */
 extern void __wasilibc_reset_preopens(void);
 
 static PyObject *handle_function;
@@ -107,7 +108,7 @@ static void start_python(void)
     PyConfig_Clear(&config);
 }
 
-/* Imports the driver. `_assay_host` exists only while it does: it is in no
+/* Imports the driver. `_assay_host` exists only during this import. It is in no
  * table of modules, so that no later import finds it. */
 static PyObject *import_driver(void)
 {
@@ -134,8 +135,8 @@ EXPORT(initialize) void initialize(void)
         stop("the driver does not import");
     }
     assay_make_immortal();
-    /* The folders the host gives are looked for anew when a path is first
-     * used: those of the snapshot's process are not those of a run. */
+    /* The folders of the host are determined again when a path is first used:
+     * the folders of the process that made the snapshot are not those of a run. */
     __wasilibc_reset_preopens();
 }
 
@@ -144,8 +145,8 @@ EXPORT(allocate) void *allocate(uint32_t size)
     return malloc(size ? size : 1);
 }
 
-/* The exception as text in UTF-8, or the name of its type if there is no
- * memory for more. Clears the exception. */
+/* Returns the exception as UTF-8 text, or the name of its type if memory is
+ * exhausted. Clears the exception. */
 static PyObject *text_of_exception(void)
 {
     PyObject *raised = PyErr_GetRaisedException();

@@ -1,5 +1,5 @@
-/* Name look-ups, which WASI preview 1 does not have: each fails as it would on
- * a machine without a network, and `socket` raises its usual error.
+/* Name resolution, which WASI preview 1 lacks. Each function fails as on a
+ * machine without a network, and `socket` raises its usual error.
  */
 #include <netdb.h>
 #include <stddef.h>

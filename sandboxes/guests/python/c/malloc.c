@@ -1,12 +1,12 @@
-/* The allocator, in place of the C library's: that one rounds every block up
- * to a power of two and gives nothing back to other sizes, so that CPython's
- * 256 KiB arenas would take 512 KiB each and a growing list twice its room
- * several times over. Under a memory limit a program would lose half of it.
+/* The allocator, which replaces that of the C library. The C library rounds
+ * every block up to a power of two and does not reuse freed memory for other
+ * sizes, so CPython's 256 KiB arenas would take 512 KiB each, and a growing
+ * list several times twice its size. Half of a memory limit would be wasted.
  *
  * Blocks are segregated by size in two levels (TLSF: M. Masmano et al.,
  * "TLSF: a New Dynamic Memory Allocator for Real-Time Systems", 2004), found
- * and freed in constant time, and joined with free neighbours. The heap is one
- * stretch that grows at its end; a block at the end grows in place.
+ * and freed in constant time, and merged with free neighbours. The heap is one
+ * contiguous range that grows at its end. A block at the end grows in place.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -30,9 +30,9 @@ enum {
 #define FREE 1u
 #define LARGEST 0x7fff0000u
 
-/* A block starts with this header, 8 bytes before an aligned address; `next`
- * and `previous` are part of what the program uses unless the block is free.
- * The last block of the heap is a header of size 0 that is never free. */
+/* Header of a block, 8 bytes before an aligned address. `next` and `previous`
+ * belong to the program's memory unless the block is free. The last block of
+ * the heap is a header of size 0 that is never free. */
 struct block {
     struct block *before;
     uint32_t size_and_free;
@@ -47,10 +47,10 @@ static uint32_t classes_in_use;
 static uint32_t steps_in_use[CLASSES];
 static struct block *last;
 
-/* No byte from here to `last` was ever written: it is still zero. */
+/* The bytes from here to `last` were never written, so they are still zero. */
 static char *untouched;
 
-/* Where `untouched` was when the last block was handed out. */
+/* Value of `untouched` when the last block was allocated. */
 static char *zero_from;
 
 static uint32_t size_of(const struct block *block) { return block->size_and_free & ~FREE; }
@@ -68,7 +68,7 @@ static void touch(void *end)
 
 static uint32_t log2_of(uint32_t size) { return 31 - (uint32_t)__builtin_clz(size); }
 
-/* The size of the block for a request, 0 if it cannot be had. */
+/* Returns the block size for a request, or 0 if it is too large. */
 static uint32_t block_size(size_t wanted)
 {
     if (wanted > LARGEST) {
@@ -122,8 +122,8 @@ static void delist(struct block *block)
     }
 }
 
-/* A free block of at least `size` from the lists whose every block is large
- * enough, else from the one list where some may be. */
+/* Returns a free block of at least `size`: from the lists that contain only
+ * blocks of this size or more, or else from the list that contains some. */
 static struct block *find(uint32_t size)
 {
     uint32_t class, step;
@@ -147,7 +147,7 @@ static struct block *find(uint32_t size)
     return block;
 }
 
-/* Gives what a used block has beyond `size` back to the lists. */
+/* Returns the part of a used block beyond `size` to the lists. */
 static void trim(struct block *block, uint32_t size)
 {
     uint32_t rest = size_of(block) - size;
@@ -285,7 +285,7 @@ void *calloc(size_t count, size_t each)
     return memory;
 }
 
-/* Takes room from the free block after this one, growing the memory if that is its end. */
+/* Extends a block into the free block after it, growing the memory at its end if needed. */
 static int widen(struct block *block, uint32_t size)
 {
     struct block *next = after(block);
@@ -337,7 +337,7 @@ void *aligned_alloc(size_t alignment, size_t wanted)
     if (!memory || (uintptr_t)memory % alignment == 0) {
         return memory;
     }
-    /* What is before the aligned address becomes a block of its own, and free. */
+    /* The part before the aligned address becomes a separate free block. */
     uintptr_t aligned = ((uintptr_t)memory + SMALLEST + alignment - 1) & ~(uintptr_t)(alignment - 1);
     struct block *front = block_of(memory);
     struct block *block = block_of((void *)aligned);
@@ -361,8 +361,8 @@ size_t malloc_usable_size(void *memory)
     return memory ? size_of(block_of(memory)) - HEADER : 0;
 }
 
-/* The C library has these in one object with its own allocator and binds them
- * to that one, so that `free` would be given blocks that are not this one's. */
+/* In the C library, these functions are in the same object as its allocator and
+ * bound to it, so `free` would receive blocks of the other allocator. */
 char *strndup(const char *text, size_t most)
 {
     size_t length = strnlen(text, most);

@@ -1,6 +1,6 @@
-/* In place of CPython's `Modules/getpath.c`, which searches folders for the
- * library: nothing here is read from a folder, and whoever starts the
- * interpreter sets every path in its configuration.
+/* Replaces CPython's `Modules/getpath.c`, which searches folders for the
+ * library. The image reads nothing from folders, and the code that starts the
+ * interpreter sets all paths in its configuration.
  */
 #include "Python.h"
 #include "pycore_initconfig.h"

@@ -130,7 +130,7 @@ struct number {
     int linux;
 };
 
-/* Every error that both systems have, with its number on Linux x86-64. */
+/* All errors that both systems have, with their numbers on Linux x86-64. */
 static const struct number numbers[] = {
     {EPERM, 1},          {ENOENT, 2},          {ESRCH, 3},            {EINTR, 4},          {EIO, 5},
     {ENXIO, 6},          {E2BIG, 7},           {ENOEXEC, 8},          {EBADF, 9},          {ECHILD, 10},
@@ -147,7 +147,7 @@ static const struct number numbers[] = {
     {ECONNABORTED, 103}, {ECONNRESET, 104},    {ENOBUFS, 105},        {EISCONN, 106},      {ENOTCONN, 107},
     {ETIMEDOUT, 110},    {ECONNREFUSED, 111},  {EHOSTUNREACH, 113},   {EALREADY, 114},     {EINPROGRESS, 115},
     {ESTALE, 116},       {EDQUOT, 122},        {ECANCELED, 125},      {EOWNERDEAD, 130},   {ENOTRECOVERABLE, 131},
-    /* Linux has no such error: a number that Linux does not use. */
+    /* Linux has no such error; this number is unused on Linux. */
     {ENOTCAPABLE, 1076},
 };
 

@@ -33,7 +33,7 @@ Py_ssize_t assay_remainder(PyObject *integer, Py_ssize_t divisor);
  * and a buffer of that size would be allocated at once. */
 #define ASSAY_WHOLE_STREAM (1 << 27)
 
-/* Most bytes that a read of part of a stream returns at once. */
+/* Maximum number of bytes that a read of a part of a stream returns. */
 #define ASSAY_PART_OF_STREAM (1 << 22)
 
 /* The code of `struct` whose native size here is what `code` has on 64-bit
@@ -53,8 +53,8 @@ static inline char assay_native_code(char code)
     }
 }
 
-/* There is no other thread. Waiting with a timeout is sleeping; a wait without
- * one would never end, so `assay_refuse_wait` raises an exception instead. */
+/* There is no other thread. A wait with a timeout sleeps. A wait without a
+ * timeout would never end, so `assay_refuse_wait` raises an exception. */
 int assay_wait_alone(long long nanoseconds);
 int assay_refuse_wait(void);
 

@@ -1,11 +1,13 @@
-"""What stands between the host and a program in the Python image: messages in, messages out.
+"""The driver: connects the host with a program in the Python image.
 
-`handle` is called by the host with one message and returns one. A message is four bytes of length, a JSON header of that
-length, and blobs whose lengths the header lists. The host drives: compile, load, prelude, main, call; or judge, whose text reaches
-another instance through `_assay_host.exchange`.
+The host calls `handle` with one message and gets one message back. A message consists of four bytes
+with the length of a JSON header, the header, and blobs whose lengths the header lists. The host
+requests the operations: compile, load, prelude, main and call, or judge, whose test uses a program
+in another instance through `_assay_host.exchange`.
 
-The program shares this interpreter, so nothing here is secret from it and nothing it could change here decides about it: what
-leaves this instance is the program's word, and the host or another instance judges that word.
+The program shares this interpreter. It can read and change everything here, so this instance never
+decides about the program: everything it sends is treated as output of the program, which the host
+or another instance judges.
 """
 
 from . import isolation
@@ -29,7 +31,8 @@ OPERATIONS = {
 def handle(message):
     header, blobs = messages.read(message)
     if judge.peer.busy:
-        # From here on every message comes from the program's instance, which may use what was lent to it and nothing else.
+        # From here on, every message comes from the program's instance, which may only use what was
+        # lent to it.
         return judge.peer.answer(header)
     return OPERATIONS[header["op"]](header, blobs)
 

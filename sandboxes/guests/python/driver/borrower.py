@@ -68,7 +68,9 @@ class Borrower(remote.Peer):
         return self.ask(number, "run")
 
     def ask_about(self, thing, method, args, kwargs):
-        """Sends a request about a value of a test's class that the program created, so that the test has no copy of it."""
+        """Sends a request about a value of a test's class that the program created, so that the
+        test has no copy of it.
+        """
         number, arguments = lent.value_of_class(thing)
         made = self.ask(number, "new", tuple(arguments))
         return self.ask(self.origins[id(made)], method, args, kwargs)
@@ -111,8 +113,10 @@ _coroutine.close()
 
 
 def may_be_named(thing):
-    """Whether the test accepts this standard object from the program: modules, exceptions, classes of plain data and `typing`
-    forms. Anything else could be called for its effect in the judging instance."""
+    """Whether the test accepts this standard object from the program: modules, exceptions, classes
+    of plain data and `typing` forms. Any other object could be called for its side effect in the
+    judging instance.
+    """
     if type(thing) is type(values):
         return True
     if not isinstance(thing, type):

@@ -1,4 +1,4 @@
-"""Which names a test uses and sets, read from its bytecode in one pass."""
+"""Determines which names a test uses and sets, in one pass over its bytecode."""
 
 from . import isolation
 
@@ -80,7 +80,7 @@ def loaded_until(code, last):
 
 
 def functions_of(codes):
-    """All code inside code objects, by name."""
+    """All code objects inside code objects, by name."""
     found, left = {}, list(codes)
     while left:
         for constant in left.pop().co_consts:

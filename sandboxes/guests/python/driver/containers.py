@@ -1,6 +1,7 @@
 """Containers that both instances can change: how each kind is copied, compared, packed and filled.
 
-Every operation calls the methods of the builtin class directly, so that the same code handles classes derived from it.
+Every operation calls the methods of the builtin class directly, so that the same code handles
+classes derived from it.
 """
 
 from . import isolation
@@ -16,7 +17,9 @@ import types  # noqa: E402
 
 
 class Kind:
-    """A kind of container. `snapshot` copies its contents, `same` compares it with such a copy by identity."""
+    """A kind of container. `snapshot` copies its contents, `same` compares it with such a copy by
+    identity.
+    """
 
     def __init__(self, base, tag, snapshot, same, pack, fill, new=None, size=len):
         self.base, self.tag, self.snapshot, self.same = base, tag, snapshot, same
@@ -117,7 +120,7 @@ def _array():
 
 
 def _stream(base):
-    """In-memory streams: their content, newline mode and position; `None` for a closed one."""
+    """In-memory streams: content, newline mode and position, or `None` if closed."""
 
     def state(stream):
         return None if stream.closed else stream.__getstate__()[:-1]
@@ -198,17 +201,18 @@ PLAIN = {kind.base: kind for kind in PLAIN}
 KINDS = PLAIN | {kind.base: kind for kind in (_array(), _stream(io.StringIO), _stream(io.BytesIO), _namespace(), _random())}
 BY_TAG = {kind.tag: kind for kind in KINDS.values()}
 
-# Bases whose derived classes are sent as the container inside. Subclasses come before their base classes.
+# Bases whose derived classes are sent as the container inside. Subclasses come before their base
+# classes.
 _INSIDE = [collections.defaultdict, collections.OrderedDict, collections.Counter, dict, list, set, bytearray, collections.deque]
 
 
 def inside(cls):
-    """The kind of the container inside instances of a derived class; `None` where there is none."""
+    """The kind of the container inside instances of a derived class, or `None` if there is none."""
     return next((KINDS[base] for base in _INSIDE if issubclass(cls, base)), None)
 
 
 def in_order(value):
-    """Elements of a set in an order that does not depend on addresses, where they can be ordered."""
+    """Elements of a set in an order that does not depend on addresses, if they can be ordered."""
     try:
         return sorted(value)
     except Exception:

@@ -1,8 +1,9 @@
 """Threads in a single-threaded interpreter: `start` runs a thread to completion.
 
-Programs start a thread to get a larger stack, or several to share work. Both work, in an order that never changes. A wait that only
-another thread could end raises (`assay_refuse_wait` in `c/wide.c`); a wait with a timeout lasts for the whole timeout. A timer runs
-when it is joined or when the program ends, unless it was cancelled.
+Programs start a thread to get a larger stack, or several to share work. Both work, and the order is
+deterministic. A wait that only another thread could end raises an exception (`assay_refuse_wait` in
+`c/wide.c`); a wait with a timeout lasts for the whole timeout. A timer runs when it is joined or
+when the program ends, unless it was cancelled.
 """
 
 import _threading_local
@@ -14,7 +15,7 @@ import os
 import sys
 import threading
 
-# Identities of threads, none of them the main thread's.
+# Identities of threads, different from that of the main thread.
 _identities = itertools.count(1 << 20)
 
 
@@ -84,7 +85,7 @@ def _submit(self, function, /, *args, **kwargs):
     return future
 
 
-# The size that the program has set. It has no effect: the one stack always has its maximum size.
+# The size that the program has set. It has no effect: the only stack always has its maximum size.
 _stack_size = [0]
 
 

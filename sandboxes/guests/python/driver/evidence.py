@@ -1,4 +1,6 @@
-"""What a report shows of a test: the assert that failed with both values, and the last calls into the program."""
+"""Evidence of a failed test: the failed assert with both values, and the last calls into the
+program.
+"""
 
 from . import isolation
 
@@ -33,7 +35,7 @@ NAME = "_assay_compare"
 
 
 class Recorder:
-    """Keeps what a report may need; nothing is formatted before a test has failed."""
+    """Records what a report may need. Values are only formatted after a test has failed."""
 
     def __init__(self, shared):
         self._shared = shared
@@ -93,8 +95,9 @@ class Recorder:
         return told
 
     def _reader(self, message, known):
-        """A function that formats values of a message as Python literals. Containers have the numbers they had when the message
-        was sent; `known` has those of the request."""
+        """A function that formats values of a message as Python literals. Containers have the
+        numbers they had when the message was sent; `known` has those of the request.
+        """
         unpacker = values.Unpacker(_reference, _Shared(self._shared, known), message.get("first", 0))
         try:
             for _, content in message.get("changed", ()):
@@ -118,7 +121,7 @@ _BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: "{}", dict: "{}", co
 
 
 def _parts(value, depth=0):
-    """The literal of a value piece by piece, so that no more of it is produced than is shown."""
+    """The literal of a value in pieces, so that only the shown part is produced."""
     kind = type(value)
     if suspicious.is_remote(value):
         yield "<object of the program>"
@@ -143,7 +146,7 @@ def _parts(value, depth=0):
 
 
 def shown(value):
-    """A literal of bounded length. Objects of the program are shown as such: their `__repr__` is not called."""
+    """A literal of bounded length. The `__repr__` of objects of the program is not called."""
     text, rest = "", _parts(value)
     try:
         for part in rest:
@@ -185,7 +188,9 @@ def _reference(unpacker, packed):
 
 
 def compiled(text, name):
-    """The syntax tree and the code of a test. Asserts with one comparison keep both values for a report."""
+    """The syntax tree and the code of a test. Asserts with one comparison keep both values for a
+    report.
+    """
     tree = ast.parse(text, name)
     _keep_operands(tree, name)
     return tree, compile(tree, name, "exec", dont_inherit=True)
@@ -195,7 +200,9 @@ _BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 
 
 def _keep_operands(node, file):
-    """Rewrites asserts with one comparison. Only statements are visited: expressions contain no asserts."""
+    """Rewrites asserts with one comparison. Only statements are visited: expressions contain no
+    asserts.
+    """
     for name in _BODIES:
         for statement in getattr(node, name, None) or ():
             if type(statement) is not ast.Assert:

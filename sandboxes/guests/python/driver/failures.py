@@ -1,7 +1,8 @@
 """Exceptions: how they are sent between instances, and how they are described.
 
-An exception that returns to the instance that raised it is the same object again. An exception of a class that the other instance
-defines becomes an instance of a class created here, because `except` accepts only exception classes.
+An exception that returns to the instance that raised it is the same object again. An exception of a
+class that the other instance defines becomes an instance of a class created here, because `except`
+accepts only exception classes.
 """
 
 from . import isolation
@@ -10,7 +11,8 @@ isolation.own_builtins(globals())
 
 from . import values  # noqa: E402
 
-# Modules whose exceptions a test may expect. Exceptions of others could end a test runner as if the test had passed.
+# Modules whose exceptions a test may expect. Exceptions of others could end a test runner as if the
+# test had passed.
 EXCEPTIONS = frozenset(
     "builtins json.decoder decimal statistics zlib binascii struct re queue _queue asyncio.exceptions graphlib dataclasses "
     "concurrent.futures._base configparser _csv tomllib _pickle pickle copy enum socket uuid zipfile".split()
@@ -23,7 +25,9 @@ def is_ordinary(kind):
 
 
 class Raised:
-    """Exceptions that were sent to the other instance. Only the last few are kept, because each keeps its frames alive."""
+    """Exceptions that were sent to the other instance. Only the last few are kept, because each
+    keeps its frames alive.
+    """
 
     KEPT = 64
 
@@ -31,7 +35,9 @@ class Raised:
         self._errors, self._count = {}, 0
 
     def add(self, error):
-        """Adds an exception and returns its number, which is negative: lent objects have numbers from 0."""
+        """Adds an exception and returns its number, which is negative: lent objects have numbers
+        from 0.
+        """
         self._count += 1
         self._errors[-self._count] = error
         self._errors.pop(self.KEPT - self._count, None)
@@ -53,7 +59,7 @@ def packed(peer, error):
         args = error.args if own else error.__reduce__()[1]
         raised = {"class": packer.pack(kind), "args": [packer.pack(argument) for argument in args]}
     except Exception:
-        # The packer may have no room left.
+        # The packer may have reached its limit.
         packer = values.Packer(peer.export, 10_000, peer.nothing_shared())
         raised = {"class": packer.pack(RuntimeError if own else kind), "args": [] if own else [str(error)[:1000]]}
     raised["thing"] = peer.lend(error) if own else peer.raised.add(error)
@@ -65,8 +71,9 @@ def packed(peer, error):
 
 
 def unpacked(peer, raised, method):
-    """An exception of the other instance as one of this instance. `method` is the method of the request; only `__next__` and
-    `__anext__` may end a loop."""
+    """An exception of the other instance as one of this instance. `method` is the method of the
+    request; only `__next__` and `__anext__` may end a loop.
+    """
     if "same" in raised:
         error = peer.own_exception(raised["same"])
         if isinstance(error, (StopIteration, StopAsyncIteration)) and not peer.may_raise(type(error), method):
@@ -106,7 +113,9 @@ def reference_to_class(peer, packer, kind, depth):
 
 
 def limit_of(error):
-    """Cause and name of the sandbox limit that raised the exception or one in its chain; `None` for other exceptions."""
+    """Cause and name of the sandbox limit that raised the exception or one in its chain, or
+    `None`.
+    """
     for _ in range(20):
         if error is None:
             return None
@@ -136,7 +145,7 @@ def exit_status(exit):
 
 
 def describe(error):
-    """An exception as Python prints it, without frames of the driver at the beginning."""
+    """An exception as Python prints it, without the first frames, which belong to the driver."""
     import traceback
 
     try:
@@ -151,7 +160,9 @@ def is_driver(code):
 
 
 def own_trace(trace):
-    """The traceback from the first frame of the program's code: the driver's frames come before it."""
+    """The traceback from the first frame of the program's code: the driver's frames come before
+    it.
+    """
     while trace is not None and is_driver(trace.tb_frame.f_code):
         trace = trace.tb_next
     return trace

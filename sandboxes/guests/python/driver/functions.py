@@ -1,4 +1,6 @@
-"""Stand-ins for functions of the test. Each has the signature of the original, which currying and `inspect` depend on."""
+"""Stand-ins for functions of the test. Each has the signature of the original, which currying and
+`inspect` depend on.
+"""
 
 from . import isolation
 
@@ -44,7 +46,9 @@ for _count in range(5):
 
 
 def make(packed, asker):
-    """A function of a described shape. `asker` is called with a list that will contain the function."""
+    """A function of a described shape. `asker` is called with a list that will contain the
+    function.
+    """
     shape = packed["shape"]
     _, positional, keyword_only, _, defaults, keyword_defaults = shape
     key = tuple(shape[:4])

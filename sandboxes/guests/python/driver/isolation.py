@@ -1,10 +1,12 @@
-"""Keeps the driver's own names: a program that replaces `len` replaces its own."""
+"""Isolates the driver's builtins: a program that replaces `len` does not affect the driver."""
 
 import builtins
 
 
 def own_builtins(namespace):
-    """Gives a module a copy of the builtins. Functions defined after this look names up in the copy."""
+    """Gives a module a copy of the builtins. Functions defined after this look names up in the
+    copy.
+    """
     namespace["__builtins__"] = dict(vars(builtins))
 
 

@@ -1,11 +1,14 @@
-"""The judging side: runs a test with asserts, in which the program's names are references into another instance.
+"""The judging side: runs a test with asserts, in which the program's names are references into
+another instance.
 
-The program's instance may be under an attacker's control. It can answer a call with any data, but cannot see this instance.
-Functions and objects of the test may be lent to the program as arguments. The program may call them and use what their class
-defines, but cannot reach frames, code or globals through them.
+The program's instance may be under an attacker's control. It can answer a call with any data, but
+cannot see this instance. Functions and objects of the test may be lent to the program as arguments.
+The program may call them and use what their class defines, but cannot reach frames, code or globals
+through them.
 
-An exception counts against the program if a request to the program raised it, and against the test otherwise, whatever the program
-reports. Only the test is at fault if it fails before it has used anything of the program, or imports a module that the image lacks.
+An exception is the program's fault if a request to the program raised it, and otherwise the test's
+fault, whatever the program reports. The test is always at fault if it fails before it has used
+anything of the program, or imports a module that the image lacks.
 """
 
 from . import isolation
@@ -87,7 +90,8 @@ class Judge(remote.Peer):
         return _EXCEPTION
 
     def may_raise(self, kind, method):
-        # If a call raised `StopIteration`, it could end a loop of the test as if there were nothing more to check.
+        # A call that raises `StopIteration` could end a loop of the test before everything is
+        # checked.
         ends_loops = issubclass(kind, (StopIteration, StopAsyncIteration))
         return issubclass(kind, Exception) and (not ends_loops or method in ("__next__", "__anext__"))
 
@@ -113,7 +117,9 @@ class Judge(remote.Peer):
         return error
 
     def unsupported(self, what):
-        """An exception for an operation on an object of the test that the sandbox does not support."""
+        """An exception for an operation on an object of the test that the sandbox does not
+        support.
+        """
         error = TypeError(f"{what} is not supported by the sandbox")
         error._assay_limit = ("other", "deriving from a class of the test")
         error._assay_unsupported = True
@@ -156,7 +162,8 @@ class Judge(remote.Peer):
             return lending.do(self, target, method, args, kwargs)
         except Exception as error:
             if not hasattr(error, "_assay_raised_by_program"):
-                # If no line of the test was involved, the program requested something that does not exist.
+                # If no line of the test was involved, the program requested something that does not
+                # exist.
                 name = "_assay_sent" if _text_frame(error) else "_assay_raised_by_program"
                 setattr(error, name, True)
             raise
@@ -214,7 +221,7 @@ def _ending(error, texts, names, found, granted):
 
 
 def _is_fault_of_text(error, names, found, granted):
-    """Whether no program could have passed, judging only by what this instance has observed."""
+    """Whether no program could have passed, based only on observations of this instance."""
     if hasattr(error, "_assay_unsupported"):
         return True
     if hasattr(error, "_assay_raised_by_program"):
@@ -232,7 +239,9 @@ def _is_fault_of_text(error, names, found, granted):
 
 
 def _met(error, codes):
-    """Names that the test may have loaded before it failed: in the code on the way to the failure and in what that code names."""
+    """Names that the test may have loaded before it failed: in the code on the way to the failure
+    and in what that code names.
+    """
     met, trace = set(), error.__traceback__
     while trace is not None:
         if trace.tb_frame.f_code.co_filename in FILES:
@@ -247,7 +256,7 @@ def _met(error, codes):
 
 
 def _is_missing(error, names, found):
-    """Whether an exception says that the program lacks a name."""
+    """Whether an exception reports that the program lacks a name."""
     return isinstance(error, NameError) and error.name not in names.stored and error.name not in found
 
 
@@ -296,7 +305,8 @@ def _theirs(names, trees):
         if name in _BUILTINS and name != tested:
             del found[name]
         elif name in looked_into:
-            # The test uses attributes of this module; an object of the program in its place could return anything.
+            # The test uses attributes of this module; an object of the program in its place could
+            # return anything.
             found[name] = values.standard(name, "")
         elif suspicious.is_remote(value):
             peer.recorder.names[suspicious.number_of(value)] = name
@@ -309,7 +319,7 @@ def _theirs(names, trees):
 
 
 def _is_same_anywhere(name, value):
-    """Whether a name means the same in every program."""
+    """Whether a name has the same meaning in every program."""
     if type(value) is types.ModuleType:
         return value.__name__ == name
     return values.is_typing_form(value) and value is getattr(typing, name, None)
@@ -326,8 +336,9 @@ _TYPING = frozenset(typing.__all__)
 
 
 def _tested_builtin(trees, found):
-    """The one function with the name of a builtin that the test tests: the innermost that it calls, if it uses no other name of
-    the program. All other builtins remain those of this instance."""
+    """The one function with the name of a builtin that the test tests: the innermost that it calls,
+    if it uses no other name of the program. All other builtins remain those of this instance.
+    """
     calls, kept = [], set()
 
     def walk(node, depth):

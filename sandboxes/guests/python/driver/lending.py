@@ -1,8 +1,9 @@
-"""How objects of the test are lent to the program: each class is described once, so that stand-ins behave like the originals, and
-the program's requests are restricted.
+"""How objects of the test are lent to the program: each class is described once, so that stand-ins
+behave like the originals, and the program's requests are restricted.
 
-The program may call what it was given, use methods of the data model and read public attributes. It cannot reach frames, code,
-globals or modules of the test, and cannot replace the methods with which the test judges.
+The program may call what it was given, use methods of the data model and read public attributes. It
+cannot reach frames, code, globals or modules of the test, and cannot replace the methods with which
+the test judges.
 """
 
 from . import isolation
@@ -182,13 +183,16 @@ def _standard_class(kind):
 
 
 def _made_by_library(value):
-    """Whether `namedtuple` or `enum` generated a method: the program's instance generates its own."""
+    """Whether `namedtuple` or `enum` generated a method: the program's instance generates its
+    own.
+    """
     return isinstance(value, types.FunctionType) and value.__code__.co_filename.startswith(("<frozen", "<string"))
 
 
 def _members(classes, but=()):
-    """Methods that classes define: name -> `m` (method), `s` (static), `c` (class method), `o` (special, called on the class) or
-    `n` (`None`)."""
+    """Methods that classes define: name -> `m` (method), `s` (static), `c` (class method), `o`
+    (special, called on the class) or `n` (`None`).
+    """
     members = {}
     for part in classes:
         for name, value in list(vars(part).items()):
@@ -212,18 +216,22 @@ def _members(classes, but=()):
 
 
 def _enumeration(peer, packer, kind, depth):
-    """An enumeration: its members are created in the program's instance, each representing one here."""
+    """An enumeration: its members are created in the program's instance, each representing one
+    here.
+    """
     bases = [values.standard_name(base) for base in kind.__bases__ if not _is_of_text(base)]
     members = [[name, packer.pack(member._value_, depth + 1), peer.lend(member)] for name, member in kind.__members__.items()]
     return {"kind": "enum", "bases": [base for base in bases if base], "values": members,
             "members": _members([kind], {*kind.__members__, *filter(lambda name: _made_by_library(vars(kind)[name]), vars(kind))})}
 
 
-# What the program does with lent objects.
+# Requests of the program about lent objects.
 
 
 def do(peer, target, method, args, kwargs):
-    """Carries out a request of the program; raises AttributeError or TypeError if it is not allowed."""
+    """Carries out a request of the program; raises AttributeError or TypeError if it is not
+    allowed.
+    """
     if isinstance(target, _CLOSED):
         raise AttributeError(f"the program may not use a `{type(target).__name__}` of the test")
     if method == "special":
@@ -253,7 +261,7 @@ def do(peer, target, method, args, kwargs):
         return tuple.__new__(target, args[0]) if _is_record(target) else target(*args)
     if method == "derive" and isinstance(target, type):
         if not _is_of_text(target) or peer.numbers.get(id(target)) not in peer.handed:
-            # The program took the class of an object: no test asks for that.
+            # The program requested the class of an object, which no test requires.
             raise TypeError(f"type '{target.__name__}' is not an acceptable base type")
         raise peer.unsupported(f"deriving from `{target.__name__}`, a class of the test,")
     if method in ("__call__", "run", "__copy__"):
@@ -305,7 +313,9 @@ def _no_attribute(target, name):
 
 
 def _settable(target, name):
-    """The name, if the program may set it: data of the test's objects, but not the methods with which the test judges."""
+    """The name, if the program may set it: data of the test's objects, but not the methods with
+    which the test judges.
+    """
     kind = target if isinstance(target, type) else type(target)
     if type(name) is not str or name.startswith("_") or isinstance(target, types.FunctionType):
         raise _no_attribute(target, name)

@@ -1,7 +1,9 @@
-"""Stand-ins in the program's instance for objects of the test. Each behaves like the object that it represents.
+"""Stand-ins in the program's instance for objects of the test. Each behaves like the object that it
+represents.
 
-A class of the test has a class here with the same methods, each of which sends a request. So `while node:` sends no request if the
-test's class defines neither `__bool__` nor `__len__`, and `callable`, `isinstance` and `iter` give the same results as in the test.
+A class of the test has a class here with the same methods, each of which sends a request. So `while
+node:` sends no request if the test's class defines neither `__bool__` nor `__len__`, and
+`callable`, `isinstance` and `iter` give the same results as in the test.
 """
 
 from . import isolation
@@ -193,7 +195,9 @@ def make_class(peer, unpacker, number, told):
 
 
 def _taken_for(namespace, module, name):
-    """Makes `isinstance` accept instances as the standard class, by the technique of `unittest.mock`."""
+    """Makes `isinstance` accept instances as the standard class, by the technique of
+    `unittest.mock`.
+    """
     try:
         standard = values.standard(module, name)
     except Exception:
@@ -267,7 +271,9 @@ _VALUES = (int, float, complex, str, bytes, tuple, frozenset)
 
 
 def value_of_class(value):
-    """For a value of a test's class that the program created: the class's number and the plain value; `None` for others."""
+    """For a value of a test's class that the program created: the class's number and the plain
+    value; `None` for others.
+    """
     kind = type(value)
     number = _peer.origins.get(id(kind)) if _peer is not None else None
     if number is None:

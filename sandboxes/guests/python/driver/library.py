@@ -32,7 +32,8 @@ def _memory(view):
     return [view.obj] if whole else None
 
 
-# Class -> name, function that gives the arguments, constructor. Data only: the test accepts these from the program too.
+# Class -> name, function that gives the arguments, constructor. Data only: the test accepts these
+# from the program too.
 _DATA = {
     uuid.UUID: ("uuid", lambda value: [value.int], lambda number: uuid.UUID(int=number)),
     pathlib.PosixPath: ("path", lambda value: [str(value)], pathlib.PosixPath),
@@ -60,7 +61,7 @@ _BY_NAME = _DATA_BY_NAME | {name: make for name, _, make in _CODE.values()}
 
 
 def arguments(value, data_only=False):
-    """Name and arguments of an object that is sent this way; `None` for others."""
+    """Name and arguments of an object that is sent this way, or `None` for other objects."""
     entry = _DATA.get(type(value)) or (None if data_only else _CODE.get(type(value)))
     if entry is None:
         return None

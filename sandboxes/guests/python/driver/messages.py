@@ -1,4 +1,4 @@
-"""The form of messages: a length, a JSON header, blobs."""
+"""The format of messages: a length, a JSON header, blobs."""
 
 from . import isolation
 
@@ -6,7 +6,7 @@ isolation.own_builtins(globals())
 
 import json  # noqa: E402
 
-# The C scanner and encoder by themselves: the rest of `json` looks names up where programs may patch them.
+# Use the C scanner and encoder directly: the rest of `json` looks up names that programs may patch.
 _scan = json.JSONDecoder().scan_once
 _encode = json.encoder.c_make_encoder(
     None, None, json.encoder.encode_basestring_ascii, None, ":", ",", False, False, False

@@ -1,4 +1,4 @@
-"""What can be done with an object of the other instance, by method name."""
+"""Operations on objects of the other instance, by method name."""
 
 from . import isolation
 
@@ -12,7 +12,9 @@ import os  # noqa: E402
 
 
 def finish(awaitable):
-    """Awaits something in a new event loop: the other instance may be waiting inside one of this instance's loops."""
+    """Awaits something in a new event loop: the other instance may be waiting inside one of this
+    instance's loops.
+    """
 
     async def wait():
         return await awaitable
@@ -58,7 +60,7 @@ METHODS = {
     "__deepcopy__": lambda thing, memo=None: copy.deepcopy(thing),
     "run": finish,
 }
-# Operators on one object that give a number or a boolean.
+# Operators on one object that return a number or a boolean.
 NUMBERS = {
     "__bool__": bool,
     "__int__": int,
@@ -86,8 +88,8 @@ OPERATORS |= {name: getattr(operator, name) for name in _IN_PLACE}
 COMPARISONS = {f"__{name}__": getattr(operator, name) for name in "eq ne lt le gt ge".split()}
 METHODS |= NUMBERS | OPERATORS | COMPARISONS
 
-# Methods of the data model that a stand-in has if the class defines them. Methods that create, delete or pickle an object are
-# called only in the object's own instance.
+# Methods of the data model that a stand-in has if the class defines them. Methods that create,
+# delete or pickle an object are called only in the object's own instance.
 SPECIAL = frozenset(METHODS) - {"run", "__getattr__", "__setattr__", "__delattr__", "__copy__", "__deepcopy__"} | frozenset(
     "__missing__ __get__ __set__ __delete__ __await__ __buffer__ __getnewargs__ __mro_entries__".split()
 )

@@ -1,7 +1,9 @@
-"""Pools of processes and threads that run their tasks at once, one after another, in the program's own process.
+"""Pools of processes and threads that run tasks immediately, one after another, in the program's
+own process.
 
-Arguments and results of a process pool are pickled as they are natively: a value that cannot be pickled raises, and workers get
-copies. Unlike natively, changes that workers make to global variables are visible to the program.
+Arguments and results of a process pool are pickled, as in native CPython: a value that cannot be
+pickled raises an exception, and workers get copies. Unlike in native CPython, changes that workers
+make to global variables are visible to the program.
 """
 
 import concurrent.futures

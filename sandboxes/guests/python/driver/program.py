@@ -1,4 +1,4 @@
-"""The program's side: compiling it, running it, calling it."""
+"""The program's side: compiles, runs and calls the program."""
 
 from . import isolation
 
@@ -15,11 +15,11 @@ import warnings  # noqa: E402
 
 from . import borrower, failures, messages, remote, values  # noqa: E402
 
-# Parts a result may have, and bytes its text may have.
+# Maximum number of parts of a result, and maximum size of its text in bytes.
 RESULT_ROOM = 2_000_000
 RESULT_BYTES = 32 << 20
 
-# File name of the prelude, which is the task's part of a program.
+# File name of the prelude, the part of a program that the task provides.
 PRELUDE = "prelude.py"
 
 # The module, all of the program's code objects, and those that have not started yet.
@@ -27,14 +27,16 @@ loaded = []
 
 
 def version(header, blobs):
-    """The language's version, and the top-level modules programs may import."""
+    """The version of the language, and the top-level modules that programs may import."""
     found = set(sys.builtin_module_names) | {name.partition(".")[0] for name in _imp._frozen_module_names()}
     modules = sorted(name for name in found if not name.startswith("_"))
     return messages.write({"version": "CPython " + sys.version.split()[0], "modules": modules})
 
 
 def compile_parts(header, blobs):
-    """Compiles each part separately: after a prelude, a `from __future__` of the program would not be at the start of the file."""
+    """Compiles each part separately: after a prelude, a `from __future__` of the program would not
+    be at the start of the file.
+    """
     codes = []
     for name, text in zip(header["names"], blobs):
         try:
@@ -47,7 +49,9 @@ def compile_parts(header, blobs):
 
 
 def load(header, blobs):
-    """Creates the module the program runs in, and reads its code. The reply says whether the code begins with a prelude."""
+    """Creates the module in which the program runs, and reads its code. The reply reports whether
+    the code begins with a prelude.
+    """
     module = types.ModuleType(header["module"])
     module.__builtins__ = builtins
     module.__file__ = "main.py"
@@ -69,7 +73,9 @@ def prelude(header, blobs):
 
 
 def main(header, blobs):
-    """Runs the program as the interpreter would: until it finishes, exits or raises; then its exit handlers and finalizers."""
+    """Runs the program as the interpreter would, until it finishes, exits or raises; then runs its
+    exit handlers and finalizers.
+    """
     module, _, codes = loaded
     how = _guarded(lambda: _execute(codes, module.__dict__))
     if module.__name__ == "__main__":
@@ -113,7 +119,7 @@ def _flush():
 
 
 def _guarded(run):
-    """Runs a piece of the program and says how it ended."""
+    """Runs a part of the program and returns how it ended."""
     try:
         run()
         return {"end": "finished"}
@@ -140,12 +146,12 @@ def _complain(text):
         sys.__stderr__.write(text)
         sys.__stderr__.flush()
     except BaseException:
-        # A program may close its own standard error; the message travels by the reply as well.
+        # A program may close its standard error, so the reply contains the message as well.
         pass
 
 
 def find(module, name):
-    """A global function, else a method of `Solution()`."""
+    """Finds a global function, or else a method of `Solution()`."""
     if hasattr(module, name):
         return getattr(module, name)
     if hasattr(module, "Solution"):
@@ -156,7 +162,7 @@ def find(module, name):
 
 
 def call(header, blobs):
-    """Calls a function and writes its result down. Awaitable results are awaited."""
+    """Calls a function and serialises its result. Awaitable results are awaited."""
     args, kwargs = messages.loads(blobs[0].decode()), messages.loads(blobs[1].decode())
     result = []
 
@@ -178,7 +184,7 @@ def call(header, blobs):
 
 
 def _written(value):
-    """A result as JSON text; empty when it is too long."""
+    """A result as JSON text, or an empty text if it is too long."""
     try:
         text = messages.dumps(values.Packer(_opaque, RESULT_ROOM).pack(value)).encode()
     except values.TooLong:
@@ -187,7 +193,9 @@ def _written(value):
 
 
 def _opaque(packer, value, depth):
-    """The form of an object that is not plain data: the plain value inside, or the name of its class."""
+    """The form of an object that is not plain data: the plain value inside, or the name of its
+    class.
+    """
     inside = packer.plain(value, depth)
     return {"$": "object", "v": type(value).__qualname__} if inside is None else inside
 

@@ -1,4 +1,6 @@
-"""Exceptions for operations that the sandbox refuses. Each has `_assay_limit`, the cause and the name, for evidence and metrics."""
+"""Exceptions for operations that the sandbox refuses. Each has `_assay_limit`, the cause and the
+name, for evidence and metrics.
+"""
 
 import errno
 

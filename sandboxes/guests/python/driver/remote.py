@@ -1,8 +1,10 @@
-"""A connection between two instances, each of which uses functions, classes and objects of the other.
+"""A connection between two instances, each of which uses functions, classes and objects of the
+other.
 
-Both instances run this code. Each keeps what it lent (`Peer.lent`) and answers requests about it. The other instance has a stand-in
-that sends a request for each operation. The judging instance (`judge.py`) has suspicious stand-ins (`suspicious.py`), which do not
-trust the program; the program's instance (`program.py`) has stand-ins that behave like the originals (`lent.py`).
+Both instances run this code. Each keeps what it lent (`Peer.lent`) and answers requests about it.
+The other instance has a stand-in that sends a request for each operation. The judging instance
+(`judge.py`) has suspicious stand-ins (`suspicious.py`), which do not trust the program; the
+program's instance (`program.py`) has stand-ins that behave like the originals (`lent.py`).
 """
 
 from . import isolation
@@ -18,7 +20,7 @@ from .failures import describe, exit_status  # noqa: E402, F401
 
 _exchange = _assay_host.exchange
 
-# Most parts of a value that is sent between instances.
+# Maximum number of parts of a value that is sent between instances.
 ROOM = 2_000_000
 
 
@@ -41,7 +43,8 @@ class Peer:
 
     def __init__(self, first):
         self.lent, self.numbers = [], {}
-        # Stand-ins for objects of the other instance: number -> stand-in, and identity of a stand-in -> number.
+        # Stand-ins for objects of the other instance: number -> stand-in, and identity of a
+        # stand-in -> number.
         self.stand_ins, self.origins = {}, {}
         self.shared = sharing.Shared(first)
         self._nothing = sharing.Shared(first)
@@ -64,7 +67,9 @@ class Peer:
         return number
 
     def number_of_theirs(self, value):
-        """The number under which the other instance lent this object; `None` for this instance's own objects."""
+        """The number under which the other instance lent this object, or `None` for objects of this
+        instance.
+        """
         if isinstance(value, BaseException):
             return value.__dict__.get("_assay_number")
         return self.origins.get(id(value))
@@ -99,7 +104,7 @@ class Peer:
         return self.export_own(packer, value, depth)
 
     def reference(self, unpacker, packed):
-        """What represents a value that is not plain data in this instance."""
+        """The representation in this instance of a value that is not plain data."""
         if packed["$"] == "lent":
             return self.lent[packed["v"]]
         if packed["$"] == "exception":
@@ -138,7 +143,8 @@ class Peer:
             return reply["value"]
         unpacker = values.Unpacker(self.reference, self.shared, reply.get("first", 0))
         if method != "plain":
-            # Reading the plain value changes nothing, and may happen while values are being compared.
+            # Reading the plain value changes nothing, and may happen while values are being
+            # compared.
             self.shared.receive(unpacker, reply.get("changed", ()))
         try:
             if "exited" in reply:

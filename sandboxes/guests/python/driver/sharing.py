@@ -1,7 +1,9 @@
-"""Containers that both instances have, so that a list that is passed behaves like one list even if the program keeps it.
+"""Containers that both instances have, so that a list that is passed behaves like one list even if
+the program keeps it.
 
-Each instance has its own copy under the same number, and knows the content of the other copy. Every message contains the content of
-containers that have changed since the last one, and the numbers of those that nothing else in the sender refers to any more.
+Each instance has its own copy under the same number, and knows the content of the other copy. Every
+message contains the content of containers that have changed since the last one, and the numbers of
+those that nothing else in the sender refers to any more.
 """
 
 from . import isolation
@@ -10,21 +12,25 @@ isolation.own_builtins(globals())
 
 import sys  # noqa: E402
 
-# Most elements of shared containers that are checked for changes with each message. The check takes about as long as the message.
-# Beyond this, containers are shared only during a call.
+# Maximum number of elements of shared containers that are checked for changes with each message.
+# The check takes about as long as the message. Beyond this, containers are shared only during a
+# call.
 BUDGET = 4_000
 
 # Cost of a container in addition to its elements.
 _EACH = 40
 
-# Reference count of a container that only the table refers to: the table's reference and the argument of `getrefcount`.
+# Reference count of a container that only the table refers to: the table's reference and the
+# argument of `getrefcount`.
 _UNUSED = 2
 
 _references = sys.getrefcount
 
 
 class Shared:
-    """This instance's side of the table. `first` is 0 or 1, so that the two instances assign different numbers."""
+    """This instance's side of the table. `first` is 0 or 1, so that the two instances assign
+    different numbers.
+    """
 
     def __init__(self, first):
         self.next = first
@@ -77,7 +83,9 @@ class Shared:
             self._add(packer.containers)
 
     def unused(self):
-        """Forgets containers that nothing else here refers to, and returns their numbers. Outer containers are forgotten first."""
+        """Forgets containers that nothing else here refers to, and returns their numbers. Outer
+        containers are forgotten first.
+        """
         dropped = []
         if not self.entries:
             return dropped

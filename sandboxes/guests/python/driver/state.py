@@ -1,7 +1,9 @@
-"""State of the standard library that a test sets and the program sees: seeds, contexts, replaced functions, streams.
+"""State of the standard library that a test sets and the program sees: seeds, contexts, replaced
+functions, streams.
 
-State is sent in one direction. Changes that the program makes in its own library stay there: numbers that it draws from `random` do
-not advance the test's generator. Only names that occur in the test are watched, so a test that sets nothing has no extra cost.
+State is sent in one direction. Changes that the program makes in its own library stay there:
+numbers that it draws from `random` do not advance the test's generator. Only names that occur in
+the test are watched, so a test that sets nothing has no extra cost.
 """
 
 from . import isolation
@@ -68,7 +70,9 @@ class Watch:
         return noted
 
     def _find_replaceable(self, names, strings, stored):
-        """Finds module attributes that the test may replace: those it assigns, and those it names if it patches anything."""
+        """Finds module attributes that the test may replace: those it assigns, and those it names
+        if it patches anything.
+        """
         attributes = set(stored)
         modules = {name for name in names if name in sys.stdlib_module_names}
         if names & _PATCHES:
@@ -92,7 +96,9 @@ class Watch:
                     self._replaceable[name, attribute] = vars(module)[attribute]
 
     def changes(self, packer):
-        """State that has changed since it was last sent, packed; `None` if nothing has."""
+        """State that has changed since it was last sent, packed, or `None` if nothing has
+        changed.
+        """
         changed = {}
         if self._seeded:
             self._seeded = False

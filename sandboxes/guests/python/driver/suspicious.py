@@ -1,7 +1,9 @@
-"""Stand-ins in the judging instance for objects of the program, which may be under an attacker's control.
+"""Stand-ins in the judging instance for objects of the program, which may be under an attacker's
+control.
 
-An object of the program is an instance of `Remote`, and a class of the program is a subclass of it, whose metaclass sends requests
-as instances do. So `type(thing) is C`, `type(thing).__name__` and `C.attribute` have the same meaning as in the program.
+An object of the program is an instance of `Remote`, and a class of the program is a subclass of it,
+whose metaclass sends requests as instances do. So `type(thing) is C`, `type(thing).__name__` and
+`C.attribute` have the same meaning as in the program.
 """
 
 from . import isolation
@@ -15,7 +17,7 @@ from . import operations, values  # noqa: E402
 # File names of the test's code.
 FILES = ("setup.py", "test.py")
 
-# Longest name of a class of the program, in characters.
+# Maximum length of the name of a class of the program, in characters.
 NAME = 100
 
 
@@ -49,7 +51,9 @@ def _refused(remote, text):
 
 
 def unsupported(what):
-    """An exception for an operation that the sandbox does not support. If the test itself performed it, the task is at fault."""
+    """An exception for an operation that the sandbox does not support. If the test itself performed
+    it, the task is at fault.
+    """
     error = TypeError(f"{what} is not supported by the sandbox")
     if sys._getframe(2).f_code.co_filename in FILES:
         error._assay_limit = ("other", "deriving from a class of the program")
@@ -114,7 +118,7 @@ def stand_in_class(peer, number, name, qualname, module, base):
     namespace = {"__slots__": (), "__qualname__": qualname, "__module__": module, "__doc__": _DOC}
     for builtin in values.BASES:
         if builtin.__name__ == base:
-            # `isinstance` finds it, as `unittest.mock` does it.
+            # Makes `isinstance` find the class, with the technique of `unittest.mock`.
             namespace["__class__"] = property(lambda self: builtin)
             break
     kind = type.__new__(RemoteType, name, (Remote,), namespace)
@@ -128,8 +132,10 @@ _PLAIN = _FIXED | {list, tuple, dict, set, frozenset}
 
 
 def _inside(remote):
-    """The plain value inside; `None` without one. What arithmetic with a value of the test made has none, as it could be made up
-    to please. A value that cannot change is asked for once, so that it is the same in every comparison."""
+    """The plain value inside, or `None` if there is none. The result of arithmetic with a value of
+    the test has none, because the program could forge it. An immutable value is requested only
+    once, so that it is the same in every comparison.
+    """
     if _is_tainted(remote):
         return None
     known, number = _peer_of(remote).insides, number_of(remote)
@@ -158,8 +164,9 @@ def _forward_async(method):
 
 
 def _compare(do, method):
-    """Compares two objects of the program there. In a comparison with a value of the test only the plain value inside is used,
-    because the program's `__eq__` could accept any expected value."""
+    """Compares two objects of the program there. In a comparison with a value of the test only the
+    plain value inside is used, because the program's `__eq__` could accept any expected value.
+    """
 
     def compared(self, other):
         if is_remote(other):
@@ -171,8 +178,10 @@ def _compare(do, method):
 
 
 def _operate(do, method):
-    """Arithmetic with a value of the test uses the plain value inside. An object without one may return another object of the
-    program, as vectors do. A plain result is refused, because the program could forge it."""
+    """Arithmetic with a value of the test uses the plain value inside. An object without one may
+    return another object of the program, as vectors do. A plain result is rejected, because the
+    program could forge it.
+    """
 
     def operated(self, other, *rest):
         if is_remote(other):
@@ -189,8 +198,9 @@ def _operate(do, method):
 
 
 def _number(do, method):
-    """Conversion of an object to a number. For the result of arithmetic with a value of the test, only the plain value inside is
-    used."""
+    """Conversion of an object to a number. For the result of arithmetic with a value of the test,
+    only the plain value inside is used.
+    """
 
     def converted(self, *args):
         inside = _inside(self)
@@ -206,7 +216,8 @@ def _number(do, method):
 _ASYNC = ("__anext__", "__aenter__", "__aexit__")
 # Methods that are defined above.
 _OWN = ("__getattr__", "__ne__", "run")
-# Methods that the interpreter calls on every class, and those by which sets and dictionaries find a class.
+# Methods that the interpreter calls on every class, and those by which sets and dictionaries find a
+# class.
 _NOT_OF_CLASSES = ("__setattr__", "__delattr__", "__eq__", "__hash__", "__dir__", "__copy__", "__deepcopy__")
 
 
@@ -220,7 +231,7 @@ def _method(name, do):
     return _forward_async(name) if name in _ASYNC else _forward(name)
 
 
-# Otherwise the docstring of the stand-in class would be found.
+# Otherwise the docstring of the stand-in class would be returned.
 _DOC = property(lambda self: ask(self, "__getattr__", "__doc__"))
 
 for _name, _do in operations.METHODS.items():

@@ -1,4 +1,6 @@
-"""Functions of Linux that WASI lacks. Those that a single process can support work; the others raise an exception with their name."""
+"""Functions of Linux that WASI lacks. Those that a single process can support are implemented. The
+others raise an exception with their name.
+"""
 
 import math
 import os

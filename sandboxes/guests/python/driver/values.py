@@ -1,7 +1,7 @@
 """Values as JSON, and back: the form in which arguments and results are sent.
 
-None, booleans, strings, finite floats and small integers are JSON values; a list is an array. Everything else is an object with
-a `$` that names its kind and a `v`:
+None, booleans, strings, finite floats and small integers are JSON values; a list is an array.
+Everything else is an object with a `$` that names its kind and a `v`:
 
     int      beyond 64 bits, in hexadecimal      float    "inf", "-inf" or "nan"
     str      with surrogates: code points        bytes    one character a byte
@@ -10,11 +10,11 @@ a `$` that names its kind and a `v`:
     made     [name, arguments] of a class in `MADE`
     same     number of a container that both instances have, or that occurred before
 
-Messages between instances also use the kinds of `containers.KINDS`, `const` (`NotImplemented`, `Ellipsis`), and the kinds that the
-two ends of a connection define (`remote.py`).
+Messages between instances also use the kinds of `containers.KINDS`, `const` (`NotImplemented`,
+`Ellipsis`), and the kinds that the two ends of a connection define (`remote.py`).
 
-Mutable containers are numbered in the order in which they occur, each before its content, so that sharing, cycles and changes are
-preserved.
+Mutable containers are numbered in the order in which they occur, each before its content, so that
+sharing, cycles and changes are preserved.
 """
 
 from . import isolation
@@ -61,7 +61,7 @@ _CONSTANTS = {"NotImplemented": NotImplemented, "Ellipsis": Ellipsis}
 
 
 def is_flat(value):
-    """Whether a value is sent unchanged."""
+    """Whether a value is sent as it is."""
     kind = type(value)
     if kind is int:
         return -SMALL <= value < SMALL
@@ -75,7 +75,9 @@ class TooLong(Exception):
 
 
 class Packer:
-    """Writes values. `shared` is the table of containers that the other instance has; without it only plain data is written."""
+    """Writes values. `shared` is the table of containers that the other instance has; without it
+    only plain data is written.
+    """
 
     def __init__(self, export, room, shared=None):
         self.export = export
@@ -126,7 +128,7 @@ class Packer:
         return {"$": "made", "v": [name, {"$": "tuple", "v": packed}]}
 
     def container(self, value, kind, depth):
-        """A container: its content where the other side does not have it, else its number."""
+        """A container: its number if the other side has it, otherwise its content."""
         number = self.numbers.get(id(value))
         if number is None and self.shared is not None:
             number = self.shared.numbers.get(id(value))
@@ -140,7 +142,9 @@ class Packer:
         return kind.pack(self, value, depth)
 
     def plain(self, value, depth=0):
-        """A value of a class derived from a builtin one, as that builtin; `None` where there is none."""
+        """A value of a class derived from a builtin one, as that builtin, or `None` if there is no
+        such builtin.
+        """
         for base in BASES:
             if isinstance(value, base):
                 return self.pack(base_value(base, value), depth + 1)
@@ -195,7 +199,9 @@ def base_value(base, value):
 
 
 class Unpacker:
-    """Reads values. `reference` reads what is not plain data; `shared` is the table of containers of earlier messages."""
+    """Reads values. `reference` reads what is not plain data; `shared` is the table of containers
+    of earlier messages.
+    """
 
     def __init__(self, reference, shared=None, first=0):
         self.reference = reference
@@ -241,7 +247,9 @@ class Unpacker:
         return self.reference(self, packed)
 
     def container(self, kind, packed, container=None):
-        """A container with its content. If `container` is given, it is filled instead of a new one."""
+        """A container with its content. If `container` is given, it is filled instead of a new
+        one.
+        """
         container = kind.new(packed) if container is None else container
         self.containers[self.next] = (container, kind)
         self.seen.add(self.next)
@@ -279,7 +287,9 @@ _NAMED = (type, types.FunctionType, types.BuiltinFunctionType, types.MethodType,
 
 
 def standard_name(value):
-    """Module and name by which an object of the standard library can be found; `None` for others."""
+    """Module and name by which an object of the standard library can be found, or `None` for other
+    objects.
+    """
     kind = type(value)
     if kind is types.ModuleType:
         name = getattr(value, "__name__", None)
@@ -306,6 +316,8 @@ def standard_name(value):
 
 
 def is_typing_form(thing):
-    """Whether this is a `typing` form such as `typing.List`, which is used in annotations and runs no code."""
+    """Whether this is a `typing` form such as `typing.List`, which is used in annotations and runs
+    no code.
+    """
     return type(thing).__module__ == "typing" and not isinstance(thing, type) and getattr(typing, getattr(
         thing, "_name", None) or "", None) is thing

@@ -1,6 +1,8 @@
-"""What is done once, before the image is kept: modules imported, caches filled, garbage collected.
+"""Prepares the interpreter once, before the snapshot of the image: imports modules, fills caches
+and collects garbage.
 
-Whatever is imported here starts in no time in every instance; the rest of the standard library is imported when it is asked for.
+Modules that are imported here are immediately available in every instance. Other modules of the
+standard library are imported on demand.
 """
 
 import _sitebuiltins
@@ -17,7 +19,8 @@ traceback types builtins bisect sys atexit concurrent.futures concurrent.futures
 doctest shlex fnmatch glob pathlib tempfile uuid locale platform
 """.split()
 
-# Programs that fill the caches every program uses: the compiler's, the formatter's, the specializer's.
+# Programs that fill the caches that every program uses: those of the compiler, the formatter and
+# the specializer.
 SAMPLES = [
     b"import sys\nprint(sum(map(int, sys.stdin.read().split())))\n",
     b"n = 3\nfor i in range(n):\n    print(f'{i:>3}', end=' ')\nprint()\n",

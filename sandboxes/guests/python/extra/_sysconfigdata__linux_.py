@@ -1,3 +1,3 @@
-"""What `sysconfig` knows of how this interpreter was built: nothing of the host that built it."""
+"""Build variables for `sysconfig`, without values of the build host."""
 
 build_time_vars = {}

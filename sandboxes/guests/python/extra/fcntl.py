@@ -1,4 +1,6 @@
-"""Flags and locks of descriptors. There is only one process, so every lock succeeds; flags cannot be changed."""
+"""Flags and locks of descriptors. There is only one process, so every lock succeeds; flags cannot
+be changed.
+"""
 
 import os
 

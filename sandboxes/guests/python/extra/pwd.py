@@ -1,8 +1,12 @@
-"""The user database: root, and the user that programs run as. Its number and name match those in `driver/system.py`."""
+"""The user database: root, and the user that programs run as. Its number and name match those in
+`driver/system.py`.
+"""
 
 from collections import namedtuple
 
-struct_passwd = namedtuple("struct_passwd", "pw_name pw_passwd pw_uid pw_gid pw_gecos pw_dir pw_shell")
+struct_passwd = namedtuple(
+    "struct_passwd", "pw_name pw_passwd pw_uid pw_gid pw_gecos pw_dir pw_shell"
+)
 struct_passwd.__module__ = "pwd"
 
 _users = [

@@ -1,12 +1,32 @@
-"""Resource limits and usage as Linux reports them. Limits can be set and read but are not enforced; those of the sandbox apply."""
+"""Resource limits and usage as Linux reports them. Limits can be set and read but are not enforced;
+those of the sandbox apply.
+"""
 
 import time
 from collections import namedtuple
 
 error = OSError
 RLIM_INFINITY = -1
-RLIMIT_CPU, RLIMIT_FSIZE, RLIMIT_DATA, RLIMIT_STACK, RLIMIT_CORE, RLIMIT_RSS, RLIMIT_NPROC, RLIMIT_NOFILE = range(8)
-RLIMIT_MEMLOCK, RLIMIT_AS, RLIMIT_LOCKS, RLIMIT_SIGPENDING, RLIMIT_MSGQUEUE, RLIMIT_NICE, RLIMIT_RTPRIO, RLIMIT_RTTIME = range(8, 16)
+(
+    RLIMIT_CPU,
+    RLIMIT_FSIZE,
+    RLIMIT_DATA,
+    RLIMIT_STACK,
+    RLIMIT_CORE,
+    RLIMIT_RSS,
+    RLIMIT_NPROC,
+    RLIMIT_NOFILE,
+) = range(8)
+(
+    RLIMIT_MEMLOCK,
+    RLIMIT_AS,
+    RLIMIT_LOCKS,
+    RLIMIT_SIGPENDING,
+    RLIMIT_MSGQUEUE,
+    RLIMIT_NICE,
+    RLIMIT_RTPRIO,
+    RLIMIT_RTTIME,
+) = range(8, 16)
 RLIMIT_OFILE = RLIMIT_NOFILE
 RUSAGE_SELF, RUSAGE_CHILDREN, RUSAGE_THREAD = 0, -1, 1
 
@@ -22,7 +42,7 @@ _limits[RLIMIT_STACK] = (8 << 20, RLIM_INFINITY)
 _limits[RLIMIT_NOFILE] = (256, 256)
 _limits[RLIMIT_CORE] = (0, RLIM_INFINITY)
 
-# Memory of a native interpreter that has only started, in KiB.
+# Memory of a native interpreter after startup, in KiB.
 _MEMORY = 12_000
 
 

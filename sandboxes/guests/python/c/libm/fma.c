@@ -1,5 +1,5 @@
-/* `fma`, for `math.fma` and the exact sums of `math`. The C library's works on
- * integers and takes three times as long. */
+/* `fma`, for `math.fma` and the exact sums of `math`. The version of the C
+ * library uses integer arithmetic and takes three times as long. */
 #include <wasm_simd128.h>
 
 double fma(double x, double y, double z)

@@ -1,2 +1,2 @@
-/* Stands for the header of this name in glibc: all of it that is needed is there. */
+/* Replaces the glibc header of this name; `math_private.h` has all definitions that are needed. */
 #include "math_private.h"

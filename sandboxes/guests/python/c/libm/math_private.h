@@ -1,9 +1,10 @@
-/* What the files of glibc's `sysdeps/ieee754/dbl-64` need of the rest of glibc.
+/* Definitions that the files of glibc's `sysdeps/ieee754/dbl-64` need from the
+ * rest of glibc.
  *
- * This header and the short ones beside it replace glibc's internal headers of
- * the same names. There is one rounding mode and no floating-point status in
- * WebAssembly, so macros that set or restore those are empty, and no symbol has
- * a version or an alias. */
+ * This header and the short headers in this folder replace the internal headers
+ * of glibc with the same names. WebAssembly has one rounding mode and no
+ * floating-point status, so macros that set or restore them are empty. Symbols
+ * have no versions and no aliases. */
 #ifndef ASSAY_LIBM_MATH_PRIVATE_H
 #define ASSAY_LIBM_MATH_PRIVATE_H
 
@@ -12,12 +13,12 @@
 #include <stdint.h>
 
 #ifdef ASSAY_FUSED
-/* glibc's own switch: with it, tables and error terms are those for fused operations. */
+/* A macro of glibc that selects the tables and error terms for fused operations. */
 #undef __FP_FAST_FMA
 #define __FP_FAST_FMA 1
 #endif
 
-/* Internal names are the public ones: a call inside the library is a plain call. */
+/* Map internal names to the public ones: calls inside the library are ordinary calls. */
 #define __sin sin
 #define __cos cos
 #define __tan tan
@@ -48,7 +49,7 @@
 #define __ldexp ldexp
 #define __frexp assay_frexp
 
-/* The C library has symbols of these names, for tables and functions of its own. */
+/* The C library uses these names for its own tables and functions. */
 #define __exp_data assay_exp_data
 #define __log_data assay_log_data
 #define __log2_data assay_log2_data
@@ -63,7 +64,7 @@
 #define __math_check_oflow assay_math_check_oflow
 #define __math_check_uflow assay_math_check_uflow
 
-/* Machine instructions, which `-fno-builtin` would turn into calls. */
+/* Machine instructions that `-fno-builtin` would turn into calls. */
 #define fabs __builtin_fabs
 #define sqrt __builtin_sqrt
 #define copysign __builtin_copysign
@@ -130,7 +131,7 @@ static inline double assay_double(uint64_t bits)
 #define SET_HIGH_WORD(x, high) ((x) = assay_double((uint64_t)(uint32_t)(high) << 32 | (uint32_t)assay_bits(x)))
 #define SET_LOW_WORD(x, low) ((x) = assay_double((assay_bits(x) >> 32) << 32 | (uint32_t)(low)))
 
-/* glibc's `frexp` stores 0 for a value that is not finite; that of wasi-libc stores nothing. */
+/* glibc's `frexp` stores 0 for a value that is not finite; the one of wasi-libc stores nothing. */
 static inline double assay_frexp(double x, int *exponent)
 {
     *exponent = 0;

@@ -1,4 +1,4 @@
-"""Folders that are made once and kept: beside the target folder, under the hash of all that went into them."""
+"""A cache of folders, named by the hash of everything that determines their content."""
 
 import fcntl
 import hashlib
@@ -9,12 +9,12 @@ import tempfile
 from pathlib import Path
 
 
-class Failed(Exception):
-    """A step of the build failed; the text says which, why, and what to do."""
+class BuildError(Exception):
+    """A step of the build failed. The message names the step, the reason and what to do."""
 
 
-def say(line):
-    """One line of progress; standard output is cargo's."""
+def progress(line):
+    """Prints one line of progress to standard error. Standard output belongs to cargo."""
     print(f"cuda: {line}", file=sys.stderr, flush=True)
 
 
@@ -24,7 +24,7 @@ def default_cache():
 
 
 def digest(*parts):
-    """One hash of texts and of files' contents."""
+    """Returns one hash of strings and of the contents of files."""
     whole = hashlib.sha256()
     for part in parts:
         content = part.read_bytes() if isinstance(part, Path) else part.encode()
@@ -33,7 +33,9 @@ def digest(*parts):
 
 
 def folder(cache, name, key, fill):
-    """The folder `name-key` of the cache, which `fill` is given once to fill; it appears only when that is done."""
+    """Returns the folder `name-key` of the cache, filled by `fill` if it does not exist. The folder
+    appears atomically when `fill` has finished.
+    """
     result = cache / f"{name}-{key}"
     if result.exists():
         return result
